@@ -50,8 +50,11 @@ endef
 
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
-$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive $(B)/test_watermark: CFLAGS := -O1
-$(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_shards: CFLAGS := -O0
+# (kernels of instruction sets, where no row is drawn from or others draw it on all sets, are not: SAMP_NO_SIMD).
+$(B)/test_state $(B)/test_shards $(B)/test_math $(B)/test_watermark: CFLAGS := -O1
+$(B)/test_grammar $(B)/test_shared $(B)/test_turns: CFLAGS := -O1 -DSAMP_NO_SIMD
+$(B)/test_rng $(B)/test_rollback $(B)/test_plans: CFLAGS := -O0
+$(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_naive: CFLAGS := -O0 -DSAMP_NO_SIMD
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(KINDS:%=%/test_nomem): sampling_gpu.h
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
@@ -168,11 +171,13 @@ bench-watermark: $(B)/watermark_bench
 	@./$< bench/data/tales.bin full bench/plots/watermark.csv
 
 # The tests that play a part in make test, in full.
-FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
+FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain \
+  test_grammar test_turns
+%/test_turns.full: MODE := SAMP_TEST_CASES=8
 test-full: $(FULL:%=$(B)/%.full)
 
 $(B)/%.full: $(B)/%
-	$(call stamp,SAMP_TEST_FULL=1 ./$<,$* (in full): $(RAN))
+	$(call stamp,SAMP_TEST_FULL=1 $(MODE) ./$<,$* (in full): $(RAN))
 
 ## test-full-long: the tests that take minutes, in full length
 test-full-long: $(B)/test_tales.full $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full

@@ -218,9 +218,8 @@ static void play_in_chains(int device, const samp_grammar *g, samp_rng_kind rng)
     stage_free(t);
 }
 
-static void test_grammars_in_chains(void **state)
+TEST(test_grammars_in_chains)
 {
-    (void)state;
     play_all(play_in_chains);
 }
 
@@ -265,16 +264,14 @@ static void play_masks(int device, const samp_grammar *g, samp_rng_kind rng)
     stage_free(t);
 }
 
-static void test_grammars_as_masks(void **state)
+TEST(test_grammars_as_masks)
 {
-    (void)state;
     play_all(play_masks);
 }
 
 /* A grammar and a mask at once allow the tokens that both allow. */
-static void test_grammar_and_mask(void **state)
+TEST(test_grammar_and_mask)
 {
-    (void)state;
     stage *t = stage_make(SAMP_GPU_HOST);
     source s = source_stream(7);
     uint32_t bits[N_ROWS][N_WORDS];
@@ -342,9 +339,8 @@ static void play_constraints(int device, const samp_grammar *g, samp_rng_kind rn
     stage_free(t);
 }
 
-static void test_constraints(void **state)
+TEST(test_constraints)
 {
-    (void)state;
     play_all(play_constraints);
 }
 
@@ -357,9 +353,8 @@ static void check_plan(const stage *t, samp_sampler *chain, const char *want)
     samp_free(chain);
 }
 
-static void test_plans(void **state)
+TEST(test_plans)
 {
-    (void)state;
     stage *t = stage_make(SAMP_GPU_HOST);
     check_plan(t, make_row(0, grammar[0], SAMP_RNG_PHILOX),
                "cpu (a grammar): grammar -> penalties -> top-k -> top-p -> temp -> dist");
@@ -373,12 +368,4 @@ static void test_plans(void **state)
     stage_free(t);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constraints),        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_grammars_in_chains), cmocka_unit_test(test_grammars_as_masks),
-        cmocka_unit_test(test_grammar_and_mask),
-    };
-    return test_run(argc, argv, tests, set_up, tear_down);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, set_up, tear_down); }

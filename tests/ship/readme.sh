@@ -127,6 +127,6 @@ while read -r first name; do
     gpu/*) [ -f "tests/$first.c" ] || fail "What users ask for: there is no tests/$first.c"; continue ;;
     *) [ -z "$name" ] && name=$first || program=$first ;;
     esac
-    grep -qE "cmocka_unit_test\\($name\\)|^ +X\\(${name#test_}\\)" "tests/unit/$program.c" || fail "What users ask for: tests/unit/$program.c runs no $name"
+    grep -qE "^TEST\\($name\\)|^ +X\\(${name#test_}\\)" "tests/unit/$program.c" || fail "What users ask for: tests/unit/$program.c runs no $name"
 done < "$dir/asked"
 echo "readme: $programs programs print what the pages say, $(cat "$dir"/*/commands "$dir"/*/*/commands "$dir"/*/*/*/commands 2> /dev/null | wc -l) commands are there"

@@ -129,13 +129,13 @@ __attribute__((unused)) static void suite_test(const char *pattern, const char *
         (void)state; \
         assert_true(name()); \
     }
-#define SUITE_ENTRY(name) { #name, test_##name, NULL, NULL, NULL },
+#define SUITE_ADD(name) test_add(#name, test_##name, NULL, NULL, 0);
 #define SUITE_RUN \
     SUITE(SUITE_TEST) \
     static int suite_run(int argc, char **argv) \
     { \
-        const struct CMUnitTest tests[] = { SUITE(SUITE_ENTRY) }; \
-        return test_run(argc, argv, tests, NULL, NULL); \
+        SUITE(SUITE_ADD) \
+        return test_main(argc, argv, NULL, NULL); \
     }
 #endif
 #define SUITE_MAIN \

@@ -42,21 +42,49 @@ test_fail(const char *file, int line, const char *format, ...)
 
 /* ----------------------------------------------------------------------------------------------- running */
 
+/* The tests of a program, in the order of their lines. */
+static struct test_list {
+    struct CMUnitTest test[150];
+    int line[150];
+    size_t n;
+} test_list;
+
+static inline void test_add(const char *name, CMUnitTestFunction test, CMFixtureFunction set_up,
+                            CMFixtureFunction tear_down, int line)
+{
+    const struct CMUnitTest one = { name, test, set_up, tear_down, NULL };
+    size_t at = test_list.n++;
+    if (at >= TEST_COUNT(test_list.test)) abort();
+    for (; at && test_list.line[at - 1] > line; at--) {
+        test_list.test[at] = test_list.test[at - 1];
+        test_list.line[at] = test_list.line[at - 1];
+    }
+    test_list.test[at] = one;
+    test_list.line[at] = line;
+}
+
+/* TEST(test_name) { ... } is a test, which lists itself; another one has something to do before and behind it. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+#define TEST_WITH(name, set_up, tear_down) \
+    static void name(void **state); \
+    __attribute__((constructor)) static void add_##name(void) \
+    { \
+        test_add(#name, name, set_up, tear_down, __LINE__); \
+    } \
+    static void name(__attribute__((unused)) void **state)
+
 /* What main returns: it runs all tests, or with an argument those whose name it is, or a pattern of it ('test_lazy*'). */
-#define test_run(argc, argv, tests, set_up, tear_down) \
-    test_run_((argc), (argv), (tests), TEST_COUNT(tests), (set_up), (tear_down))
-static inline int test_run_(int argc, char **argv, const struct CMUnitTest *tests, size_t n, CMFixtureFunction set_up,
-                            CMFixtureFunction tear_down)
+static inline int test_main(int argc, char **argv, CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {
     const char *pattern = argc > 1 ? argv[1] : "*";
     size_t at = 0;
-    while (at < n && fnmatch(pattern, tests[at].name, 0) != 0) at++;
-    if (at == n) {
+    while (at < test_list.n && fnmatch(pattern, test_list.test[at].name, 0) != 0) at++;
+    if (at == test_list.n) {
         print_error("no test is named %s\n", pattern);
         return 2;
     }
     cmocka_set_test_filter(pattern);
-    return _cmocka_run_group_tests("tests", tests, n, set_up, tear_down);
+    return _cmocka_run_group_tests("tests", test_list.test, test_list.n, set_up, tear_down);
 }
 
 /* ------------------------------------------------------------------------------------------------- logits */

@@ -73,14 +73,9 @@ FILENAME ~ /makers/ && match($0, /X\([a-z0-9_]+, samp_init_/) {
     sub(/,.*/, "", name)
     made[name]
 }
-# what a program runs: cmocka_unit_test(test_...), several in a line
-FILENAME ~ /unit/ {
-    line = $0
-    while (match(line, /cmocka_unit_test[a-z_]*\(test_[a-z0-9_]+/)) {
-        split(substr(line, RSTART, RLENGTH), part, "(")
-        there[(FILENAME ~ /samplers/ ? 3 : 4) SUBSEP part[2]]
-        line = substr(line, RSTART + RLENGTH)
-    }
+# what a program runs: TEST(test_...)
+FILENAME ~ /unit/ && match($0, /^TEST\(test_[a-z0-9_]+/) {
+    there[(FILENAME ~ /samplers/ ? 3 : 4) SUBSEP substr($0, 6, RLENGTH - 5)]
 }
 END {
     n = split(files, path, /[ \n]+/)

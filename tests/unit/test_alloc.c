@@ -141,12 +141,11 @@ static void free_all(samp_sampler **chain, float (*row)[LARGE])
 }
 
 /* The first call takes memory, and the calls after it, of the same size or smaller, none. */
-static void a_million_samples(void **state)
+TEST(a_million_samples)
 {
     samp_sampler *chain[N_CHAINS];
     float(*row)[LARGE] = make_rows(SMALL);
     unsigned long total = 0, wanted = quick() ? 20000 : 1000000;
-    (void)state;
     make_all(chain);
     for (int c = 0; c < N_CHAINS; c++) {
         unsigned long before = heap.mallocs;
@@ -164,12 +163,11 @@ static void a_million_samples(void **state)
 }
 
 /* After samp_reserve not even the first call; and clones need their own. */
-static void long_rows_after_reserve(void **state)
+TEST(long_rows_after_reserve)
 {
     samp_sampler *chain[N_CHAINS];
     float(*row)[LARGE] = make_rows(LARGE);
     unsigned long total = 0;
-    (void)state;
     make_all(chain);
     for (int c = 0; c < N_CHAINS; c++) {
         assert_ok(samp_reserve(chain[c], LARGE));
@@ -191,14 +189,13 @@ static void long_rows_after_reserve(void **state)
 }
 
 /* The rest of the API that runs between two tokens. */
-static void nor_does_anything_between_two_tokens(void **state)
+TEST(nor_does_anything_between_two_tokens)
 {
     samp_sampler *chain[N_CHAINS];
     float(*row)[LARGE] = make_rows(SMALL);
     samp_token_data data[SMALL];
     char text[2000];
     samp_token prev[8];
-    (void)state;
     make_all(chain);
     for (int c = 0; c < N_CHAINS; c++) {
         assert_true(samp_sample(chain[c], row[0], SMALL) >= 0);
@@ -221,9 +218,8 @@ static void nor_does_anything_between_two_tokens(void **state)
 }
 
 /* What samp_reserve takes grows with the vocabulary, and with nothing else. */
-static void the_workspace_is_bounded(void **state)
+TEST(the_workspace_is_bounded)
 {
-    (void)state;
     for (size_t n = 1; n <= 262144; n = n < 1000 ? n * 10 : n * 4) {
         samp_sampler *chain = from_params(3);
         size_t before = heap.bytes;
@@ -235,13 +231,4 @@ static void the_workspace_is_bounded(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_million_samples),
-        cmocka_unit_test(long_rows_after_reserve),
-        cmocka_unit_test(nor_does_anything_between_two_tokens),
-        cmocka_unit_test(the_workspace_is_bounded),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

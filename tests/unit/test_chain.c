@@ -60,9 +60,8 @@ static int differing(const samp_token *a, const samp_token *b, int n)
 /* --------------------------------------------------------------------------------------- chains in chains */
 
 /* {a b c d e} = {a {b {c} d} e} = {{a b} {{c d} e}}: the same tokens, whatever the nesting */
-static void test_nested(void **state)
+TEST(test_nested)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++) {
             samp_token want[40], got[40];
@@ -96,9 +95,8 @@ static void test_nested(void **state)
 }
 
 /* Two of a kind in one chain have their own random bits: the second xtc does not repeat the first one. */
-static void test_two_of_a_kind(void **state)
+TEST(test_two_of_a_kind)
 {
-    (void)state;
     int both = 0, one = 0, none = 0;
     samp_sampler *first = samp_init_xtc(0.5f, 0.2f, 0, 4), *second = samp_init_xtc(0.5f, 0.2f, 0, 4);
     samp_sampler *chain = samp_chain_init();
@@ -124,9 +122,8 @@ static void test_two_of_a_kind(void **state)
 
 /* ------------------------------------------------------------------------------- add, get, n, remove, own */
 
-static void test_members_come_and_go(void **state)
+TEST(test_members_come_and_go)
 {
-    (void)state;
     samp_sampler *chain = samp_chain_init(), *a = make_temp(), *b = make_top_k(), *c = make_dist();
     assert_num(samp_chain_n(chain), 0);
     assert_true(samp_chain_get(chain, 0) == NULL);
@@ -166,9 +163,8 @@ static void test_members_come_and_go(void **state)
 
 /* Once only, and no cycles: refused, and nothing has changed. */
 /* At each place of a chain; what is refused is freed, and the chain says so. */
-static void test_insert(void **state)
+TEST(test_insert)
 {
-    (void)state;
     source rng = source_stream(77);
     for (int round = 0; round < 200; round++) {
         samp_sampler *chain = samp_chain_init(), *want[40];
@@ -213,9 +209,8 @@ static void test_insert(void **state)
 
 /* Behind what selects nothing may cut; what is off, selects, or is the user's may stand there, and what is in front of
    the chain in another one counts as well. Each chain draws, or is refused when it is made. */
-static void test_misplaced(void **state)
+TEST(test_misplaced)
 {
-    (void)state;
     float logits[N];
     row(logits, 5);
     for (int kind = 0; kind < KINDS; kind++)
@@ -257,9 +252,8 @@ static void test_misplaced(void **state)
     samp_free(chain);
 }
 
-static void test_no_cycles(void **state)
+TEST(test_no_cycles)
 {
-    (void)state;
     samp_token want[20], got[20];
     samp_sampler *outer = samp_chain_init(), *inner = samp_chain_init(), *deep = samp_chain_init(), *copy;
     samp_sampler *s = make_dist();
@@ -308,9 +302,8 @@ static void test_no_cycles(void **state)
 }
 
 /* What is not a chain takes nothing; the sampler is freed all the same. */
-static void test_not_a_chain(void **state)
+TEST(test_not_a_chain)
 {
-    (void)state;
     samp_sampler *s = make_top_k();
     samp_token token;
     assert_status(samp_chain_add(s, make_dist()), SAMP_E_RANGE);
@@ -402,9 +395,8 @@ static int last_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_custom_is_called(void **state)
+TEST(test_custom_is_called)
 {
-    (void)state;
     counting c;
     memset(&c, 0, sizeof c);
     samp_sampler *chain = samp_chain_init(), *mine = samp_init_custom(&counting_i, &c), *copy;
@@ -492,9 +484,8 @@ static void test_custom_is_called(void **state)
 }
 
 /* accept reaches every member at any depth: the token is penalised at the next call, drawn here or not */
-static void test_accept_reaches_all(void **state)
+TEST(test_accept_reaches_all)
 {
-    (void)state;
     counting a, b;
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
@@ -534,9 +525,8 @@ static samp_sampler *chain_of(size_t which, int kind)
     return chain;
 }
 
-static void test_reset_and_clone(void **state)
+TEST(test_reset_and_clone)
 {
-    (void)state;
     enum { STEPS = 60 };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t which = 0; which < N_ALL; which++) {
@@ -582,9 +572,8 @@ static void test_reset_and_clone(void **state)
 }
 
 /* The same of samplers outside of chains, on arrays. */
-static void test_reset_and_clone_alone(void **state)
+TEST(test_reset_and_clone_alone)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t which = 0; which < N_ALL; which++) {
             samp_sampler *s = all[which](), *copy = NULL, *reset;
@@ -628,9 +617,8 @@ static void test_reset_and_clone_alone(void **state)
 
 /* ---------------------------------------------------------------------------------------- the last tokens */
 
-static void test_prev(void **state)
+TEST(test_prev)
 {
-    (void)state;
     samp_sampler *chain = samp_chain_init();
     samp_token out[128];
     assert_num(samp_prev(chain, out, 128), 0);
@@ -688,9 +676,8 @@ static void test_prev(void **state)
 
 /* --------------------------------------------------------------------------------------- positions, seeds */
 
-static void test_position(void **state)
+TEST(test_position)
 {
-    (void)state;
     for (size_t k = 0; k < N_SELECTORS; k++) {
         bool draws = selectors[k] != make_greedy;
         samp_sampler *s = samp_chain_init();
@@ -741,9 +728,8 @@ static void test_position(void **state)
 }
 
 /* Set back, the same token comes again; any position, in any order; at the far end too. */
-static void test_set_position(void **state)
+TEST(test_set_position)
 {
-    (void)state;
     enum { STEPS = 40 };
     samp_token first[STEPS];
     float logits[N];
@@ -797,9 +783,8 @@ static void test_set_position(void **state)
     samp_free(s);
 }
 
-static void test_seeds(void **state)
+TEST(test_seeds)
 {
-    (void)state;
     enum { STEPS = 60 };
     static const uint64_t seeds[] = { 0, 1, 2, (uint64_t)1 << 32, UINT32_MAX, UINT64_MAX, (uint64_t)1 << 63 };
     samp_token runs[TEST_COUNT(seeds)][STEPS], again[STEPS];
@@ -863,9 +848,8 @@ static void test_seeds(void **state)
 /* ------------------------------------------------------------------------------------------- samp_set_rng */
 
 /* llama.cpp's mu may become an infinity or NaN; with our arithmetic it begins anew. */
-static void test_set_rng_mends_mu(void **state)
+TEST(test_set_rng_mends_mu)
 {
-    (void)state;
     for (int v2 = 0; v2 < 2; v2++)
         for (int steps = 1; steps < 5; steps++) {
             samp_sampler *s = v2 ? samp_init_mirostat_v2(24, 3.0f, FLT_MAX)
@@ -889,9 +873,8 @@ static void test_set_rng_mends_mu(void **state)
         }
 }
 
-static void test_set_rng(void **state)
+TEST(test_set_rng)
 {
-    (void)state;
     enum { STEPS = 50 };
     samp_token philox[STEPS], mt[STEPS], got[STEPS];
     samp_sampler *s = chain_of_stages(make_dist, SAMP_RNG_PHILOX);
@@ -946,9 +929,8 @@ static void test_set_rng(void **state)
 }
 
 /* What leaves a chain keeps the chain's source, until another chain takes it. */
-static void test_removed_rng(void **state)
+TEST(test_removed_rng)
 {
-    (void)state;
     enum { STEPS = 40 };
     samp_token want[2][STEPS], got[STEPS];
     for (int kind = 0; kind < KINDS; kind++) {
@@ -987,9 +969,8 @@ static int unsorted_apply(samp_sampler *s, samp_token_data_array *cur)
 
 /* Whether an array that is not sorted says that it is makes no difference, be it a user's sampler that leaves it so, or
    llama.cpp's arithmetic before a member of the other kind, or the caller. */
-static void test_sorted_is_not_believed(void **state)
+TEST(test_sorted_is_not_believed)
 {
-    (void)state;
     static const samp_sampler_i iface = { .apply = unsorted_apply };
     static bool lies[2] = { false, true };
     enum { MAKERS = 9 };
@@ -1045,9 +1026,8 @@ static int infinite_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_custom_leaves_nan(void **state)
+TEST(test_custom_leaves_nan)
 {
-    (void)state;
     static const samp_sampler_i iface = { .apply = infinite_apply };
     float left[3] = { NAN, INFINITY, -INFINITY }, logits[N];
     row(logits, 3);
@@ -1081,9 +1061,8 @@ static int spoiling_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_custom_spoils_a_long_array(void **state)
+TEST(test_custom_spoils_a_long_array)
 {
-    (void)state;
     enum { LONG = 1000 };
     static const samp_sampler_i iface = { .apply = spoiling_apply };
     static spoiled by[] = {
@@ -1115,9 +1094,8 @@ static void test_custom_spoils_a_long_array(void **state)
 }
 
 /* A member may be given another source than its chain's; a clone keeps that. */
-static void test_member_rng(void **state)
+TEST(test_member_rng)
 {
-    (void)state;
     enum { STEPS = 40 };
     samp_token x[STEPS], y[STEPS];
     for (int kind = 0; kind < KINDS; kind++) {
@@ -1146,9 +1124,8 @@ static void test_member_rng(void **state)
 /* -------------------------------------------------------------------------------------------- array order */
 
 /* Under Philox the selected id does not depend on the order of the array, nor on `sorted`. */
-static void test_array_order(void **state)
+TEST(test_array_order)
 {
-    (void)state;
     source rng = source_stream(400);
     for (size_t k = 0; k < N_SELECTORS; k++)
         for (int which = 0; which < 3; which++) {
@@ -1181,9 +1158,8 @@ static void test_array_order(void **state)
 }
 
 /* A sampler gives the same token alone in samp_sample as on an array; and as often as one likes. */
-static void test_sample_is_apply(void **state)
+TEST(test_sample_is_apply)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++) {
             samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind), *t = samp_clone(s);
@@ -1216,9 +1192,8 @@ static int do_nothing(samp_sampler *s, samp_token_data_array *cur)
 
 static const samp_sampler_i silent_i = { NULL, NULL, do_nothing, NULL, NULL, NULL, NULL, NULL };
 
-static void test_perf(void **state)
+TEST(test_perf)
 {
-    (void)state;
     samp_sampler *s = small_chain(4), *copy;
     samp_token out[10];
     float logits[N];
@@ -1267,9 +1242,8 @@ static void test_perf(void **state)
 
 /* -------------------------------------------------------------------------------------------------- names */
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (size_t k = 0; k < N_ALL; k++) {
         samp_sampler *s = all[k]();
         assert_true(is_named(samp_name(s), k));
@@ -1302,9 +1276,8 @@ static void describes_(samp_sampler *s, const char *want, int line)
 }
 #define describes(s, want) describes_((s), (want), __LINE__)
 
-static void test_describe(void **state)
+TEST(test_describe)
 {
-    (void)state;
     samp_params p = samp_default_params();
     describes(samp_chain_from_params(&p, NULL),
               "logits -> ?logit-bias(n=0) -> ?penalties(last_n=64, repeat=1, freq=0, present=0)"
@@ -1375,9 +1348,8 @@ static void described_as_printed(float x)
 }
 
 /* All floats, the shortest and the longest, and ties: (2 d + 1) / 2 * 10^q, d of six digits, where that is a float. */
-static void test_describe_numbers(void **state)
+TEST(test_describe_numbers)
 {
-    (void)state;
     static const float some[] = {
         1e6f,       999999.0f,      100000.0f,  1e-4f,    1e-5f, 123456.7f,        0.5f,
         10.0f,      FLT_MAX,        FLT_MIN,    1e-45f,   0.1f,  FLT_MIN - 1e-45f, 999999.5f,
@@ -1404,9 +1376,8 @@ static void test_describe_numbers(void **state)
 }
 
 /* A changed logit whose token a long array lacks, behind its last one: it is looked for within the array only. */
-static void test_token_behind_the_last(void **state)
+TEST(test_token_behind_the_last)
 {
-    (void)state;
     enum { LONG = 5000 };
     const samp_logit_bias bias[] = { { 9000, 1.0f }, { LONG, 2.0f }, { LONG - 1, 9.0f } };
     for (int k = 0; k < 2; k++) {
@@ -1425,9 +1396,8 @@ static void test_token_behind_the_last(void **state)
 }
 
 /* A chain owns its members: to free one does nothing but mark the chain, and those around it. */
-static void test_free_of_a_member(void **state)
+TEST(test_free_of_a_member)
 {
-    (void)state;
     const float logits[3] = { 1, 2, 3 };
     for (int nested = 0; nested < 2; nested++) {
         const char *field = NULL;
@@ -1453,9 +1423,8 @@ static void test_free_of_a_member(void **state)
 }
 
 /* A bad row is told by its first bad logit. */
-static void test_logits_error_text(void **state)
+TEST(test_logits_error_text)
 {
-    (void)state;
     float rows[3][4] = { { 1, 2, NAN, INFINITY },
                          { 1, -INFINITY, 2, 3 },
                          { -INFINITY, -INFINITY, -INFINITY, INFINITY } };
@@ -1513,39 +1482,6 @@ static void test_logits_error_text(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_two_of_a_kind),
-        cmocka_unit_test(test_members_come_and_go),
-        cmocka_unit_test(test_insert),
-        cmocka_unit_test(test_misplaced),
-        cmocka_unit_test(test_no_cycles),
-        cmocka_unit_test(test_not_a_chain),
-        cmocka_unit_test(test_custom_is_called),
-        cmocka_unit_test(test_accept_reaches_all),
-        cmocka_unit_test(test_reset_and_clone),
-        cmocka_unit_test(test_reset_and_clone_alone),
-        cmocka_unit_test(test_prev),
-        cmocka_unit_test(test_position),
-        cmocka_unit_test(test_set_position),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_set_rng),
-        cmocka_unit_test(test_set_rng_mends_mu),
-        cmocka_unit_test(test_array_order),
-        cmocka_unit_test(test_sample_is_apply),
-        cmocka_unit_test(test_perf),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_describe),
-        cmocka_unit_test(test_describe_numbers),
-        cmocka_unit_test(test_member_rng),
-        cmocka_unit_test(test_sorted_is_not_believed),
-        cmocka_unit_test(test_custom_leaves_nan),
-        cmocka_unit_test(test_custom_spoils_a_long_array),
-        cmocka_unit_test(test_token_behind_the_last),
-        cmocka_unit_test(test_removed_rng),
-        cmocka_unit_test(test_free_of_a_member),
-        cmocka_unit_test(test_logits_error_text),
-    };
     inside_clock = fake_clock;
-    return test_run(argc, argv, tests, NULL, NULL);
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -28,9 +28,8 @@ enum { N = 64, WIDE = 151936 };
 /* ---- wrong results, crashes ---- */
 
 /* Nothing left to draw from is a status, not token 0; and the draw after it is the one that would have been. */
-static void all_masked_is_no_token(void **state)
+TEST(all_masked_is_no_token)
 {
-    (void)state;
     float masked[N], row[N];
     for (int i = 0; i < N; i++) masked[i] = -INFINITY;
     test_row(row, N, 1, 2.0, 3);
@@ -50,9 +49,8 @@ static void all_masked_is_no_token(void **state)
 }
 
 /* The same for a row with a NaN or +infinity, wherever it is. */
-static void nan_is_no_token(void **state)
+TEST(nan_is_no_token)
 {
-    (void)state;
     float row[N], bad[N];
     test_row(row, N, 2, 2.0, 3);
     for (size_t k = 0; k < 2 * N_SELECTORS; k++) {
@@ -71,9 +69,8 @@ static void nan_is_no_token(void **state)
 }
 
 /* A truncation behind what selects is a status, at the adding and at each draw, with a text that says what to do. */
-static void truncation_behind_the_selector_is_a_status(void **state)
+TEST(truncation_behind_the_selector_is_a_status)
 {
-    (void)state;
     float row[N];
     test_row(row, N, 3, 2.0, 3);
     for (size_t k = 0; k < N_SELECTORS; k++) {
@@ -91,9 +88,8 @@ static void truncation_behind_the_selector_is_a_status(void **state)
 }
 
 /* All orders of six samplers give tokens, with both random sources. */
-static void any_order_works(void **state)
+TEST(any_order_works)
 {
-    (void)state;
     float row[N];
     source rng = source_stream(4);
     for (int i = 0; i < 720; i++) {
@@ -119,9 +115,8 @@ static void any_order_works(void **state)
 }
 
 /* What is masked is no part of the deviation; and n = 0 is off. */
-static void sigma_ignores_masked_tokens(void **state)
+TEST(sigma_ignores_masked_tokens)
 {
-    (void)state;
     float row[N], more[2 * N];
     samp_token_data a[N], b[2 * N];
     source rng = source_stream(5);
@@ -144,9 +139,8 @@ static void sigma_ignores_masked_tokens(void **state)
 }
 
 /* mu belongs to a sampler: two sequences in turns are as each is alone. */
-static void sequences_have_their_own_mu(void **state)
+TEST(sequences_have_their_own_mu)
 {
-    (void)state;
     float row[N];
     for (int version = 0; version < 2; version++) {
         samp_sampler *s[2], *alone[2];
@@ -170,9 +164,8 @@ static void sequences_have_their_own_mu(void **state)
 }
 
 /* top_p keeps the fewest tokens that have p together, and drops none of these. */
-static void top_p_keeps_what_it_must(void **state)
+TEST(top_p_keeps_what_it_must)
 {
-    (void)state;
     float row[N];
     samp_token_data data[N];
     source rng = source_stream(6);
@@ -196,9 +189,8 @@ static void top_p_keeps_what_it_must(void **state)
 }
 
 /* No part of a large vocabulary is out of reach, and none is drawn too often. */
-static void all_of_a_large_vocabulary_is_reached(void **state)
+TEST(all_of_a_large_vocabulary_is_reached)
 {
-    (void)state;
     enum { BINS = 16 };
     float *row = (float *)calloc(WIDE, sizeof *row);
     int bins[BINS] = { 0 }, draws = quick() ? 320 : 3200;
@@ -211,9 +203,8 @@ static void all_of_a_large_vocabulary_is_reached(void **state)
 }
 
 /* A thousand tokens, each less likely than the last bit of a float's uniform number, come as often as they should. */
-static void the_tail_is_drawn(void **state)
+TEST(the_tail_is_drawn)
 {
-    (void)state;
     static float row[1001];
     int tail = 0, draws = quick() ? 20000 : 400000;
     for (int i = 1; i <= 1000; i++) row[i] = -17.0f; /* 4.1e-8 */
@@ -224,9 +215,8 @@ static void the_tail_is_drawn(void **state)
 }
 
 /* Ties: top_k keeps k, those with the smallest ids, in a batch of one as in one of nine; top_k = 1 is greedy. */
-static void ties_are_cut_at_k(void **state)
+TEST(ties_are_cut_at_k)
 {
-    (void)state;
     static uint16_t data[9][N]; /* bf16 */
     for (int r = 0; r < 9; r++)
         for (int i = 0; i < N; i++) data[r][i] = i % 3 ? 0x3F80 : 0x4000; /* 1 and 2 */
@@ -251,9 +241,8 @@ static void ties_are_cut_at_k(void **state)
 }
 
 /* Each row has its own mask, wherever its logits are. */
-static void masks_belong_to_their_rows(void **state)
+TEST(masks_belong_to_their_rows)
 {
-    (void)state;
     enum { ROWS = 7, WORDS = (N + 31) / 32 };
     static float data[ROWS][N];
     uint32_t mask[ROWS][WORDS];
@@ -275,9 +264,8 @@ static void masks_belong_to_their_rows(void **state)
 }
 
 /* One token is left, the others are masked or as good as that: every sampler ends, and lets it live. */
-static void nothing_hangs_on_masked_rows(void **state)
+TEST(nothing_hangs_on_masked_rows)
 {
-    (void)state;
     for (size_t m = 0; m < N_NOT_SELECTING; m++)
         for (size_t k = 0; k < N_SELECTORS; k++)
             for (int low = 0; low < 3; low++) {
@@ -294,9 +282,8 @@ static void nothing_hangs_on_masked_rows(void **state)
 /* ---- seeds ---- */
 
 /* In a batch each row has its own seed: what it gets is what it gets alone, whatever samplers its neighbours have. */
-static void seeds_belong_to_rows(void **state)
+TEST(seeds_belong_to_rows)
 {
-    (void)state;
     enum { ROWS = 6, ROUNDS = 12 };
     static float data[ROWS][N];
     samp_token out[2][ROUNDS][ROWS];
@@ -320,9 +307,8 @@ static void seeds_belong_to_rows(void **state)
 }
 
 /* The same seed again is the same text, with min_p, top_p, xtc, any of them; the next seed is another one. */
-static void a_seed_decides(void **state)
+TEST(a_seed_decides)
 {
-    (void)state;
     samp_token text[3][40];
     for (int i = 0; i < 3; i++) {
         samp_params p = samp_default_params();
@@ -347,9 +333,8 @@ static void a_seed_decides(void **state)
 /* ---- settings that do nothing ---- */
 
 /* A penalty that is set is felt; a setting that there is not is told. */
-static void no_setting_is_ignored(void **state)
+TEST(no_setting_is_ignored)
 {
-    (void)state;
     float row[N] = { 0 };
     const char *field = NULL;
     samp_settings *settings = samp_settings_new();
@@ -369,9 +354,8 @@ static void no_setting_is_ignored(void **state)
 
 /* Behind log_softmax a repetition penalty does the same wherever the model's logits have their zero; without it, it
    doesn't, and may even like what is repeated more. */
-static void penalties_do_not_depend_on_the_zero(void **state)
+TEST(penalties_do_not_depend_on_the_zero)
 {
-    (void)state;
     for (int with = 0; with < 2; with++) {
         samp_params p = samp_default_params();
         p.order = with ? "log_softmax;penalties;temperature" : "penalties;temperature";
@@ -409,9 +393,8 @@ static size_t left_by(const samp_params *p, const char *order, const float *row)
 }
 
 /* The temperature may come first, as most servers have it, or last, as llama.cpp has it: an order says so. */
-static void temperature_comes_first_or_last(void **state)
+TEST(temperature_comes_first_or_last)
 {
-    (void)state;
     float row[N];
     for (int i = 0; i < N; i++) row[i] = -(float)i / 2.0f;
     samp_params p = samp_default_params();
@@ -428,9 +411,8 @@ static void temperature_comes_first_or_last(void **state)
 }
 
 /* A high temperature floods what top_p or min_p keeps; min_k keeps the same at each, top_h and p_less far less. */
-static void truncation_holds_at_any_temperature(void **state)
+TEST(truncation_holds_at_any_temperature)
 {
-    (void)state;
     float row[N];
     for (int i = 0; i < N; i++) row[i] = i < 3 ? 9.0f - 0.25f * (float)i : -0.05f * (float)i;
     samp_params p = samp_default_params();
@@ -454,9 +436,8 @@ enum { THINK = 50, DONE = 51, END = 52 };
 
 /* A model that never stops thinking is stopped, each time it begins; behind a budget of 0 at once; and what it says then
    is its own again. */
-static void thinking_ends_within_its_budget(void **state)
+TEST(thinking_ends_within_its_budget)
 {
-    (void)state;
     static const samp_token start[] = { THINK }, end[] = { DONE };
     const samp_thinking span = { start, 1, end, 1, NULL, 0 };
     float row[N] = { 0 };
@@ -487,9 +468,8 @@ static samp_token caught(samp_sampler *s, const samp_token *text, size_t n, size
 }
 
 /* The same piece does not come for ever, whatever its length, by either way; without them it does. */
-static void a_loop_is_left(void **state)
+TEST(a_loop_is_left)
 {
-    (void)state;
     for (int way = 0; way < 3; way++)
         for (size_t period = 4; period < 40; period += 7) {
             source rng = source_stream(period);
@@ -515,9 +495,8 @@ static void a_loop_is_left(void **state)
 }
 
 /* Strings do not come, whatever tokens they could be made of; rewinding takes back just them, and goes on. */
-static void banned_strings_are_never_said(void **state)
+TEST(banned_strings_are_never_said)
 {
-    (void)state;
     const char *const strings[] = { "abc", "ghg", "opo", "xy" };
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
         samp_sampler *s = test_pair(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
@@ -553,9 +532,8 @@ static void banned_strings_are_never_said(void **state)
 }
 
 /* One expression in the place of a list of strings, whatever the tokens; rewinding goes back to where it began. */
-static void patterns_are_never_said(void **state)
+TEST(patterns_are_never_said)
 {
-    (void)state;
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
         samp_sampler *ban = samp_init_banned_pattern(&letters, "abc?d|[gh]{2}i|o.{0,3}q", flags, NULL);
         samp_sampler *s = test_pair(ban, samp_init_dist(4));
@@ -600,9 +578,8 @@ static const samp_vocab lines = { N, in_lines, NULL, NULL, NULL, 0, -1, -1 };
 
 /* A model that would think for ever is told at a line's end that it should answer, and has the rest of its line when its
    budget is spent; no sentence is cut. What it says then is its own. */
-static void thinking_is_not_cut_in_a_sentence(void **state)
+TEST(thinking_is_not_cut_in_a_sentence)
 {
-    (void)state;
     static const samp_token start[] = { THINK }, end[] = { DONE, END }, note[] = { 41, 42, 43, 48 };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     samp_thinking_plan plan = { 0 };
@@ -630,9 +607,8 @@ static void thinking_is_not_cut_in_a_sentence(void **state)
 
 /* The end becomes likelier from the soft point on, so that a model which nearly has it ends by itself: sooner with a
    bias, never without. */
-static void thinking_ends_by_itself_under_a_bias(void **state)
+TEST(thinking_ends_by_itself_under_a_bias)
 {
-    (void)state;
     static const samp_token start[] = { THINK }, end[] = { DONE };
     const samp_thinking span = { start, 1, end, 1, NULL, 0 };
     double mean[3] = { 0.0, 0.0, 0.0 };
@@ -655,9 +631,8 @@ static void thinking_ends_by_itself_under_a_bias(void **state)
 }
 
 /* A user who has seen enough ends it: the end comes whole. */
-static void thinking_ends_when_the_user_says_so(void **state)
+TEST(thinking_ends_when_the_user_says_so)
 {
-    (void)state;
     static const samp_token start[] = { THINK }, end[] = { DONE, END };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     samp_sampler *s = test_pair(samp_init_thinking_budget(NULL, &span, 1, INT32_MAX, 0), samp_init_greedy());
@@ -673,9 +648,8 @@ static void thinking_ends_when_the_user_says_so(void **state)
 }
 
 /* A model that goes round in circles while it thinks is made to answer, long before its budget is spent. */
-static void a_loop_ends_thinking(void **state)
+TEST(a_loop_ends_thinking)
 {
-    (void)state;
     static const samp_token start[] = { THINK }, end[] = { DONE };
     const samp_thinking span = { start, 1, end, 1, NULL, 0 };
     const samp_loop loop = { 4, 128, 3, 512, 16 };
@@ -698,9 +672,8 @@ static void a_loop_ends_thinking(void **state)
 }
 
 /* Settings that hold for a while: a temperature for the first tokens, another one while a loop is on, which is left then. */
-static void settings_expire(void **state)
+TEST(settings_expire)
 {
-    (void)state;
     const samp_schedule first = { SAMP_TOKENS, 0, 20, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
     const samp_loop loop = { 1, 16, 3, 100, 1 };
     const samp_schedule hot = { SAMP_TOKENS, 0, 30, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, &loop };
@@ -736,9 +709,8 @@ static const char *of_a_list(const samp_vocab *vocab, samp_token token, size_t *
 }
 
 /* A token behind 60,000 others takes a grammar no longer than one behind 3,000: the least of five times each. */
-static void a_grammar_is_as_fast_behind_a_long_text(void **state)
+TEST(a_grammar_is_as_fast_behind_a_long_text)
 {
-    (void)state;
     static const samp_token end[] = { 4 };
     const samp_vocab vocab = { 5, of_a_list, NULL, NULL, end, 1, 4, -1 };
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
@@ -764,9 +736,8 @@ static void a_grammar_is_as_fast_behind_a_long_text(void **state)
 }
 
 /* No end before its time, and nothing else allowed: that is a status, not token 0. */
-static void least_length_and_nothing_else_is_a_status(void **state)
+TEST(least_length_and_nothing_else_is_a_status)
 {
-    (void)state;
     static const samp_token end[] = { END };
     float row[N] = { 0 };
     samp_sampler *s = test_pair(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
@@ -779,38 +750,4 @@ static void least_length_and_nothing_else_is_a_status(void **state)
     samp_free(chain);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_masked_is_no_token),
-        cmocka_unit_test(nan_is_no_token),
-        cmocka_unit_test(truncation_behind_the_selector_is_a_status),
-        cmocka_unit_test(any_order_works),
-        cmocka_unit_test(sigma_ignores_masked_tokens),
-        cmocka_unit_test(sequences_have_their_own_mu),
-        cmocka_unit_test(top_p_keeps_what_it_must),
-        cmocka_unit_test(all_of_a_large_vocabulary_is_reached),
-        cmocka_unit_test(the_tail_is_drawn),
-        cmocka_unit_test(ties_are_cut_at_k),
-        cmocka_unit_test(masks_belong_to_their_rows),
-        cmocka_unit_test(nothing_hangs_on_masked_rows),
-        cmocka_unit_test(seeds_belong_to_rows),
-        cmocka_unit_test(a_seed_decides),
-        cmocka_unit_test(no_setting_is_ignored),
-        cmocka_unit_test(penalties_do_not_depend_on_the_zero),
-        cmocka_unit_test(temperature_comes_first_or_last),
-        cmocka_unit_test(truncation_holds_at_any_temperature),
-        cmocka_unit_test(thinking_ends_within_its_budget),
-        cmocka_unit_test(a_loop_is_left),
-        cmocka_unit_test(thinking_is_not_cut_in_a_sentence),
-        cmocka_unit_test(thinking_ends_by_itself_under_a_bias),
-        cmocka_unit_test(thinking_ends_when_the_user_says_so),
-        cmocka_unit_test(a_loop_ends_thinking),
-        cmocka_unit_test(patterns_are_never_said),
-        cmocka_unit_test(settings_expire),
-        cmocka_unit_test(banned_strings_are_never_said),
-        cmocka_unit_test(a_grammar_is_as_fast_behind_a_long_text),
-        cmocka_unit_test(least_length_and_nothing_else_is_a_status),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

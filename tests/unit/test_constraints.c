@@ -857,9 +857,8 @@ static void walk(source *s, kind kind)
     samp_free(sampler);
 }
 
-static void test_random_walks(void **state)
+TEST(test_random_walks)
 {
-    (void)state;
     size_t n = getenv("SAMP_TEST_QUICK") ? 3 : getenv("SAMP_TEST_FULL") ? 1000 : 60;
     if (getenv("SAMP_TEST_CASES")) n = strtoull(getenv("SAMP_TEST_CASES"), NULL, 10);
     for (size_t i = 0; i < n; i++)
@@ -943,9 +942,8 @@ static void rewind_walk(source *s, kind kind)
     samp_free(chain);
 }
 
-static void test_rewinding(void **state)
+TEST(test_rewinding)
 {
-    (void)state;
     for (uint64_t i = 0; i < 400; i++) {
         source s = source_stream(1000 + i);
         rewind_walk(&s, i % 3 == 2 ? PATTERN : i % 3 ? BANNED_STRINGS : BANNED_SEQUENCES);
@@ -953,9 +951,8 @@ static void test_rewinding(void **state)
 }
 
 /* It waits: through a draft that was taken as a whole, through copies, and saved states. */
-static void test_rewind_later(void **state)
+TEST(test_rewind_later)
 {
-    (void)state;
     static const samp_token said[] = { 1, 2, 3, 0, 0 };
     const samp_sequence q = { said + 1, 2, 0 };
     samp_sampler *s = samp_init_banned_sequences(&q, 1, SAMP_BAN_REWIND), *copy;
@@ -990,9 +987,8 @@ static void test_rewind_later(void **state)
 }
 
 /* Two are complete before it is asked: back to where the longer one began. */
-static void test_rewind_most(void **state)
+TEST(test_rewind_most)
 {
-    (void)state;
     static const samp_token said[] = { 1, 2, 3, 4 };
     const samp_sequence q[] = { { said, 3, 0 }, { said + 3, 1, 0 } };
     samp_sampler *s = samp_init_banned_sequences(q, 2, SAMP_BAN_REWIND);
@@ -1004,9 +1000,8 @@ static void test_rewind_most(void **state)
 }
 
 /* Of a position no more than 256 bans are kept: the oldest go first. */
-static void test_many_bans(void **state)
+TEST(test_many_bans)
 {
-    (void)state;
     enum { BANS = 300 };
     static samp_token tokens[BANS];
     static samp_sequence q[BANS];
@@ -1046,9 +1041,8 @@ static void made_of(samp_sampler *s, const samp_token *text, size_t n, const flo
 
 /* The tokens from 6 on are time stamps; 5 is "no time stamps", 4 the end. The row's text: 0.5 1.5 -1 2 0.25 1; its time
    stamps: -inf 3 -2 0, of e^3 = 20.1 and the others 1.1 together. */
-static void test_timestamps(void **state)
+TEST(test_timestamps)
 {
-    (void)state;
     static const samp_token nothing[1], end[] = { 4 }, one[] = { 7 }, two[] = { 7, 8 }, spoken[] = { 7, 1 };
     static const samp_token shut[] = { 7, 1, 8 }, again[] = { 7, 1, 8, 8 }, more[] = { 7, 1, 8, 8, 1 },
                             text[] = { 1 };
@@ -1112,9 +1106,8 @@ static void test_timestamps(void **state)
     samp_free(s);
 }
 
-static void test_each_by_hand(void **state)
+TEST(test_each_by_hand)
 {
-    (void)state;
     static const samp_token text[] = { 3, 1, 4, 1, 5, 1, 4 }, two[] = { 5, 7 }, one[] = { 5 }, pair[] = { 4, 1 };
     const samp_sequence q[] = { { one, 1, 0.5f }, { pair, 2, -1.0f }, { text, 3, -9.0f }, { text + 4, 4, NO } };
     /* behind ... 5 1 4: 5 gets 0.5, 1 gets -1 as 4 is the newest; 3 1 4 is over; 5 1 4 and what? only 5 1 4 itself */
@@ -1168,9 +1161,8 @@ static void test_each_by_hand(void **state)
 
 /* A story with all stages, token by token: 20 begins, 21 22 ends; of 12 tokens the first 4 are firm; the note is 7 19,
    and 19 is what ends a line here, as 4 does. */
-static void test_stages(void **state)
+TEST(test_stages)
 {
-    (void)state;
     static const samp_token start[] = { 20 }, end[] = { 21, 22 }, call[] = { 16 }, note[] = { 7, 19 };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     const samp_sequence also = { call, 1, 0.0f };
@@ -1230,9 +1222,8 @@ static void test_stages(void **state)
 }
 
 /* samp_thinking_end: behind what is there of the end; it outlives a rollback and a saved state, but not the span. */
-static void test_end_now(void **state)
+TEST(test_end_now)
 {
-    (void)state;
     static const samp_token start[] = { 0 }, end[] = { 1, 2 };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     for (int planned = 0; planned < 2; planned++) {
@@ -1277,9 +1268,8 @@ static void test_end_now(void **state)
 }
 
 /* A schedule's clock by hand, and what a loop is to it. */
-static void test_schedules(void **state)
+TEST(test_schedules)
 {
-    (void)state;
     static const samp_token start[] = { 20 }, end[] = { 21 }, over[] = { 7, 3 }, masked[] = { 5 };
     const samp_thinking span = { start, 1, end, 1, NULL, 0 };
     const samp_loop loop = { 1, 4, 3, 20, 1 };
@@ -1323,9 +1313,8 @@ static void test_schedules(void **state)
 }
 
 /* A schedule that waits is not there, but for the position; one whose time it is is its members. */
-static void test_waits(void **state)
+TEST(test_waits)
 {
-    (void)state;
     for (int kind = 0; kind < 2; kind++)
         for (int k = 0; k < 12; k++) {
             const samp_schedule when = { SAMP_TOKENS, 3, 8, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
@@ -1365,9 +1354,8 @@ static samp_sampler *scheduled(int kind, samp_sampler *schedule, samp_sampler *b
 /* Think, then JSON: a grammar outside of thinking sees neither the thinking nor its end, with and without a budget. And
    a grammar that is active by turns sees one text. Rolled back, loaded and cloned, chains go on the same; what a
    schedule's grammar forces is not forced while it sleeps. */
-static void test_scheduled_grammars(void **state)
+TEST(test_scheduled_grammars)
 {
-    (void)state;
     enum { BYTES = 256 };
     static const samp_token end[] = { '<', '/', 't', '>' }, begins[] = { '#' }, stops[] = { ';' }, eog[] = { 0 };
     static const samp_vocab bytes = { BYTES, one_byte, NULL, NULL, eog, 1, 0, -1 };
@@ -1446,9 +1434,8 @@ static void test_scheduled_grammars(void **state)
 
 /* A least length does not keep a grammar that must end from its end: in front of it, behind it, in another chain, and as
    samp_grammar_sample has it beside the chain. Where the grammar may go on, it does; without a grammar nothing changes. */
-static void test_least_length_of_grammars(void **state)
+TEST(test_least_length_of_grammars)
 {
-    (void)state;
     enum { BYTES = 256 };
     static const samp_token eog[] = { 0 };
     static const samp_vocab bytes = { BYTES, one_byte, NULL, NULL, eog, 1, 0, -1 };
@@ -1488,9 +1475,8 @@ static void test_least_length_of_grammars(void **state)
 }
 
 /* A row that lacks tokens of a vocabulary is a status, and nothing changes: the end may be among them. */
-static void test_short_rows(void **state)
+TEST(test_short_rows)
 {
-    (void)state;
     static const char *const never[] = { "never" };
     samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
@@ -1526,9 +1512,8 @@ static void test_short_rows(void **state)
 }
 
 /* Patterns by hand: the alternatives of a word, what comes between, the beginning; and where a match begins. */
-static void test_patterns(void **state)
+TEST(test_patterns)
 {
-    (void)state;
     static const struct {
         const char *pattern, *text; /* in pieces of one byte */
         const char *masked;         /* these bytes then are */
@@ -1586,9 +1571,8 @@ static void test_patterns(void **state)
 }
 
 /* A match that began before the window: all of the window is taken back. */
-static void test_long_match(void **state)
+TEST(test_long_match)
 {
-    (void)state;
     const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
     for (int n = 1020; n < 1027; n++) {
         samp_sampler *s = samp_init_banned_pattern(&bytes, "ba*c", SAMP_BAN_REWIND, NULL);
@@ -1602,9 +1586,8 @@ static void test_long_match(void **state)
 }
 
 /* A loop ends thinking, once the span is long enough; the watch tells, and changes nothing. */
-static void test_loops(void **state)
+TEST(test_loops)
 {
-    (void)state;
     static const samp_token start[] = { 20 }, end[] = { 21, 22 };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     const samp_loop loop = { 1, 4, 3, 30, 3 };
@@ -1636,9 +1619,8 @@ static void test_loops(void **state)
 }
 
 /* The smallest period counts, also where a larger one was found first. The sum's window has the token to be drawn. */
-static void test_loops_by_hand(void **state)
+TEST(test_loops_by_hand)
 {
-    (void)state;
     static const samp_token text[] = { 7, 7, 8, 7, 7, 8, 7, 7, 8 }, period[] = { 0, 1, 0, 0, 1, 3, 3, 1, 3 };
     const samp_loop loop = { 1, 4, 2, 30, 1 };
     samp_sampler *watch = samp_init_loop_watch(&loop), *sum = samp_init_loop_breaker_cusum(1, 3, 0.0f, 1.0f, 2.0f);
@@ -1659,9 +1641,8 @@ static void test_loops_by_hand(void **state)
 }
 
 /* A character gets four tokens to be finished, or it never is. */
-static void test_unfinished(void **state)
+TEST(test_unfinished)
 {
-    (void)state;
     static const samp_token start[] = { 0 }, end[] = { 1 };
     enum { LEAD = 9, NEXT = 10 }; /* of three bytes the first, and a later one */
     const samp_thinking span = { start, 1, end, 1, NULL, 0 };
@@ -1681,9 +1662,8 @@ static void test_unfinished(void **state)
 }
 
 /* Behind others, and under a mask: what is drawn is what the definition gives. */
-static void test_in_chains(void **state)
+TEST(test_in_chains)
 {
-    (void)state;
     for (uint64_t i = 0; i < 40 * N_KINDS; i++) {
         source rng = source_stream(20000 + i);
         spec p;
@@ -1714,9 +1694,8 @@ static void test_in_chains(void **state)
 }
 
 /* Off: it says so, and nothing of it is left in a draw. */
-static void test_disabled(void **state)
+TEST(test_disabled)
 {
-    (void)state;
     static const samp_token t[] = { 1 };
     const samp_thinking span = { t, 1, t, 1, NULL, 0 };
     samp_sampler *off[] = { samp_init_sequence_bias(NULL, 0),
@@ -1760,9 +1739,8 @@ static size_t tenths(samp_sampler *s)
 }
 
 /* By hand: 0.95, then half of it with each token, but 0.15 at least; back behind a 7 or a 3. */
-static void test_top_p_decay(void **state)
+TEST(test_top_p_decay)
 {
-    (void)state;
     static const samp_token resets[] = { 7, 3 };
     static const struct {
         samp_token token;
@@ -1796,9 +1774,8 @@ static void test_top_p_decay(void **state)
 }
 
 /* p_t = max(lowest, p decay^(t - 1)), t the place in the sentence, and the smallest prefix with that mass, in doubles. */
-static void test_top_p_decay_formula(void **state)
+TEST(test_top_p_decay_formula)
 {
-    (void)state;
     source rng = source_stream(19);
     static const samp_token end[] = { 5 };
     samp_sampler *s = samp_init_top_p_decay(0.9f, 0.9f, 0.3f, end, 1, 0);
@@ -1827,9 +1804,8 @@ static void test_top_p_decay_formula(void **state)
     samp_free(s);
 }
 
-static void test_describe(void **state)
+TEST(test_describe)
 {
-    (void)state;
     static const samp_token t[] = { 1, 2 };
     const char *const strings[] = { "ab", "c" };
     const samp_thinking span = { t, 1, t, 2, NULL, 0 };
@@ -1979,9 +1955,8 @@ static void bad_schedules(const samp_thinking *span)
     carries(samp_init_schedule(&(samp_schedule){ 0 }, NULL), SAMP_E_NULL, "sampler");
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     static const samp_token good[] = { 1, 2 }, low[] = { 1, -1 }, high[] = { SAMP_MAX_VOCAB };
     static char long_text[1100];
     memset(long_text, 'a', 1025);
@@ -2107,9 +2082,8 @@ static void test_bad_arguments(void **state)
 }
 
 /* Nothing left is a status, and nothing has changed: on the fast path and on an array. */
-static void test_nothing_left(void **state)
+TEST(test_nothing_left)
 {
-    (void)state;
     static const samp_token all[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, masked[] = { 3 }, beyond[] = { 900 };
     float row[8] = { 0, 1, 2, -INFINITY, 4, 5, 6, 7 };
     samp_sampler *s[] = { samp_init_suppressed_tokens(all, 8), samp_init_allowed_tokens(masked, 1),
@@ -2150,9 +2124,8 @@ static samp_sampler *chain_of_four(samp_sampler *a, samp_sampler *b, samp_sample
 
 /* ras draws again from the row, of which the chain's bans, a bias of -infinity and a grammar are left out, and nothing
    else is changed: the caller's mask gives the same token. */
-static void test_ras_keeps_masks(void **state)
+TEST(test_ras_keeps_masks)
 {
-    (void)state;
     static const samp_token banned[] = { 1, 4, 6, 9 }, liked[] = { 2, 3 };
     const samp_logit_bias never[] = { { 5, -INFINITY }, { 7, 3.0f } };
     uint32_t bits[(N + 31) / 32], by_grammar[(N + 31) / 32];
@@ -2210,9 +2183,8 @@ static void seal(unsigned char *bytes, size_t size)
 }
 
 /* Any word of a state may be anything: it is refused, and nothing has changed, or what it says can be gone on with. */
-static void test_hostile_states(void **state)
+TEST(test_hostile_states)
 {
-    (void)state;
     size_t refused = 0, taken = 0;
     for (uint64_t i = 0; i < 60 * (N_KINDS + 2); i++) {
         source rng = source_stream(5000 + i);
@@ -2260,9 +2232,8 @@ static void test_hostile_states(void **state)
 }
 
 /* A state that says the end is forced, from behind its last token on: there is nothing to force. */
-static void test_forged_end(void **state)
+TEST(test_forged_end)
 {
-    (void)state;
     static const samp_token start[] = { 0 }, end[] = { 1, 2 };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     samp_sampler *s = samp_init_thinking_budget(NULL, &span, 1, 5, 0);
@@ -2288,9 +2259,8 @@ static void test_forged_end(void **state)
 }
 
 /* Other settings are another sampler. */
-static void test_other_settings(void **state)
+TEST(test_other_settings)
 {
-    (void)state;
     static const samp_token a[] = { 1, 2 }, b[] = { 1, 3 };
     const char *const x[] = { "ab" }, *const y[] = { "ac" };
     samp_sampler *s[] = { samp_init_suppressed_tokens(a, 2),
@@ -2321,9 +2291,8 @@ static void test_other_settings(void **state)
 }
 
 /* A draft is judged under them, and what of it is rejected is as if it had not been. */
-static void test_verify(void **state)
+TEST(test_verify)
 {
-    (void)state;
     for (uint64_t i = 0; i < 200; i++) {
         source rng = source_stream(9000 + i);
         spec p;
@@ -2355,9 +2324,8 @@ static void test_verify(void **state)
 }
 
 /* What temp has found to be small enough for a product of every logit is masked behind it: the rest overflows. */
-static void test_mask_behind_temp(void **state)
+TEST(test_mask_behind_temp)
 {
-    (void)state;
     enum { MANY = 600, ALL = 1024 };
     static samp_token list[MANY];
     static float row[ALL];
@@ -2393,39 +2361,4 @@ static int make_rows(void **state)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_walks),
-                                        cmocka_unit_test(test_rewinding),
-                                        cmocka_unit_test(test_rewind_later),
-                                        cmocka_unit_test(test_timestamps),
-                                        cmocka_unit_test(test_ras_keeps_masks),
-                                        cmocka_unit_test(test_each_by_hand),
-                                        cmocka_unit_test(test_rewind_most),
-                                        cmocka_unit_test(test_many_bans),
-                                        cmocka_unit_test(test_unfinished),
-                                        cmocka_unit_test(test_in_chains),
-                                        cmocka_unit_test(test_forged_end),
-                                        cmocka_unit_test(test_disabled),
-                                        cmocka_unit_test(test_describe),
-                                        cmocka_unit_test(test_bad_arguments),
-                                        cmocka_unit_test(test_nothing_left),
-                                        cmocka_unit_test(test_hostile_states),
-                                        cmocka_unit_test(test_other_settings),
-                                        cmocka_unit_test(test_verify),
-                                        cmocka_unit_test(test_top_p_decay),
-                                        cmocka_unit_test(test_top_p_decay_formula),
-                                        cmocka_unit_test(test_mask_behind_temp),
-                                        cmocka_unit_test(test_stages),
-                                        cmocka_unit_test(test_end_now),
-                                        cmocka_unit_test(test_schedules),
-                                        cmocka_unit_test(test_waits),
-                                        cmocka_unit_test(test_loops),
-                                        cmocka_unit_test(test_loops_by_hand),
-                                        cmocka_unit_test(test_scheduled_grammars),
-                                        cmocka_unit_test(test_least_length_of_grammars),
-                                        cmocka_unit_test(test_short_rows),
-                                        cmocka_unit_test(test_patterns),
-                                        cmocka_unit_test(test_long_match) };
-    return test_run(argc, argv, tests, make_rows, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, make_rows, NULL); }

@@ -117,9 +117,8 @@ static void check(const char *what, const storage *way, const float *got) { chec
 #define EACH_WAY(way) for (const storage *way = ways; way < ways + TEST_COUNT(ways); way++)
 
 /* Rounded keys and values change logits a little, transposing them does not change them at all. */
-static void test_storage(void **state)
+TEST(test_storage)
 {
-    (void)state;
     const float *one = NULL;
     float row[2048];
     for (int i = 0; i < n_ids; i++) one = tales_eval(&model, ids[i], i);
@@ -158,9 +157,8 @@ static int jumps(const samp_kv *kv, int seq)
     return n;
 }
 
-static void test_fragmented(void **state)
+TEST(test_fragmented)
 {
-    (void)state;
     EACH_WAY(way)
     {
         const float *logits;
@@ -171,9 +169,8 @@ static void test_fragmented(void **state)
     }
 }
 
-static void test_defragmented(void **state)
+TEST(test_defragmented)
 {
-    (void)state;
     EACH_WAY(way)
     {
         const float *logits;
@@ -189,9 +186,8 @@ static void test_defragmented(void **state)
 }
 
 /* Forks share the beginning; each goes on alone, and one gives up what it drafted. */
-static void test_forked(void **state)
+TEST(test_forked)
 {
-    (void)state;
     EACH_WAY(way)
     {
         samp_kv *kv = cache(way, 96);
@@ -209,9 +205,8 @@ static void test_forked(void **state)
 }
 
 /* Two sequences in one batch. */
-static void test_batched(void **state)
+TEST(test_batched)
 {
-    (void)state;
     EACH_WAY(way)
     {
         samp_kv *kv = cache(way, 200);
@@ -231,9 +226,8 @@ static void test_batched(void **state)
 }
 
 /* Positions count only against each other: a text read at 200 and moved to 0 is a text read at 0. */
-static void test_shifted(void **state)
+TEST(test_shifted)
 {
-    (void)state;
     EACH_WAY(way)
     {
         samp_kv *kv = cache(way, 64);
@@ -252,9 +246,8 @@ static void test_shifted(void **state)
     }
 }
 
-static void test_saved(void **state)
+TEST(test_saved)
 {
-    (void)state;
     EACH_WAY(way)
     {
         const float *logits;
@@ -274,9 +267,8 @@ static void test_saved(void **state)
     }
 }
 
-static void test_bad_calls(void **state)
+TEST(test_bad_calls)
 {
-    (void)state;
     float logits[2048];
     int32_t at = model.n_ctx, token = 5;
     uint64_t set = 1;
@@ -293,12 +285,4 @@ static void test_bad_calls(void **state)
     samp_kv_free(kv);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_storage), cmocka_unit_test(test_fragmented), cmocka_unit_test(test_defragmented),
-        cmocka_unit_test(test_forked),  cmocka_unit_test(test_batched),    cmocka_unit_test(test_shifted),
-        cmocka_unit_test(test_saved),   cmocka_unit_test(test_bad_calls),
-    };
-    return test_run(argc, argv, tests, setup, teardown);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, setup, teardown); }

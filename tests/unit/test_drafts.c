@@ -208,9 +208,8 @@ static long draws(void) { return (long)amount(200000, 300); }
 
 static const char *const told_as[] = { "dense", "sparse", "certain" };
 
-static void test_block_distribution(void **state)
+TEST(test_block_distribution)
 {
-    (void)state;
     for (int how = DENSE; how <= CERTAIN; how++) {
         const manner m = { line_of, 4, (telling)how, 0.6, true, 1.0f };
         samp_sampler *chain = top_k_temp_dist(170 + (uint64_t)how);
@@ -221,9 +220,8 @@ static void test_block_distribution(void **state)
 }
 
 /* Drawn with replacement, without, and certain ones. */
-static void test_tree_distribution(void **state)
+TEST(test_tree_distribution)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         const manner m = { tree_of, MOST, i == 4 ? CERTAIN : (telling)(i / 2), 0.6, i % 2 == 1, 1.0f };
         samp_sampler *chain = top_k_temp_dist(180 + (uint64_t)i);
@@ -235,9 +233,8 @@ static void test_tree_distribution(void **state)
 
 /* The statistics would notice: a draft that tells of a part of its probabilities only; and one whose siblings were drawn
    without replacement while it tells of q as if they had not been. */
-static void test_lies_show(void **state)
+TEST(test_lies_show)
 {
-    (void)state;
     if (quick()) skip();
     const manner line = { line_of, 4, DENSE, 0.6, true, 0.7f }, tree = { tree_of, MOST, DENSE, 0.6, false, 0.7f };
     samp_sampler *chain = top_k_temp_dist(190);
@@ -249,9 +246,8 @@ static void test_lies_show(void **state)
 
 /* xtc's coins belong to positions, and a block looks at positions that it gives back: the next call meets the same coins
    there. They are fair all the same, so p is a mixture of what they leave. */
-static void test_block_with_coins(void **state)
+TEST(test_block_with_coins)
 {
-    (void)state;
     enum { FIRST = N, HEADS = 0, TAILS = 1 };
     real p[2][N + 1][N], want[2][N] = { { 0 } };
     long seen[2][N] = { { 0 } };
@@ -351,9 +347,8 @@ static int block_by_paper(const guess *g, uint64_t seed, uint64_t position, samp
     return kept;
 }
 
-static void test_block_formula(void **state)
+TEST(test_block_formula)
 {
-    (void)state;
     const uint64_t seed = 0x123456789abcdef0u;
     samp_sampler *dist = samp_init_dist(seed);
     source rng = source_stream(9300);
@@ -400,9 +395,8 @@ static int children_by_hand(const guess *g, int node, uint64_t seed, uint64_t po
     return -1;
 }
 
-static void test_tree_formula(void **state)
+TEST(test_tree_formula)
 {
-    (void)state;
     const uint64_t seed = 0xfedcba9876543210u;
     samp_sampler *dist = samp_init_dist(seed);
     source rng = source_stream(9310);
@@ -436,9 +430,8 @@ static void test_tree_formula(void **state)
 
 /* The paper's first example: two tokens, p = (1/3, 2/3), q = (2/3, 1/3), two drafted: of each block 11/9 are accepted,
    by the ratio test 10/9. */
-static void test_block_accepts_more(void **state)
+TEST(test_block_accepts_more)
 {
-    (void)state;
     static const float third[2] = { 0.0f, 0.69314718f };
     static const float probs[4] = { 2 / 3.0f, 1 / 3.0f, 2 / 3.0f, 1 / 3.0f };
     float logits[6];
@@ -465,9 +458,8 @@ static void test_block_accepts_more(void **state)
 /* ---------------------------------------------------------------------------------------- what is the same */
 
 /* A tree without branches is samp_verify's draft, bit for bit; a relaxed draft outside of a span, or with top_k 0, too. */
-static void test_same_as_verify(void **state)
+TEST(test_same_as_verify)
 {
-    (void)state;
     source rng = source_stream(9500);
     for (int i = 0, n = quick() ? 60 : 1500; i < n; i++) {
         guess g;
@@ -517,9 +509,8 @@ static void take(samp_sampler *chain, const float *row, samp_token token)
 
 /* The row behind a + 1 tokens of a draft is logits + row * N: in a line row a, in a tree the path's. Each accepted token
    is taken alone by another chain: the states are the same, mu and averages included. */
-static void test_state_behind_a_draft(void **state)
+TEST(test_state_behind_a_draft)
 {
-    (void)state;
     source rng = source_stream(9510);
     int moved_back = 0;
     for (int i = 0, n = quick() ? 60 : 1500; i < n; i++) {
@@ -549,9 +540,8 @@ static void test_state_behind_a_draft(void **state)
 }
 
 /* The same tokens on the fast path, step by step, and on every instruction set. */
-static void test_executors_agree(void **state)
+TEST(test_executors_agree)
 {
-    (void)state;
     source rng = source_stream(9520);
     for (int i = 0, n = quick() ? 20 : 400; i < n; i++) {
         guess g;
@@ -581,11 +571,10 @@ static void test_executors_agree(void **state)
 
 /* Tokens of no weight change nothing: rows of more than 4,096 give what their first N tokens give alone, behind cuts and
    without, whoever selects. */
-static void test_long_rows(void **state)
+TEST(test_long_rows)
 {
     enum { LONG = 6000 };
     static float wide[ROWS * LONG], probs[MOST * LONG];
-    (void)state;
     source rng = source_stream(9530);
     for (int i = 0; i < (quick() ? 12 : 120); i++) {
         guess g, long_g;
@@ -628,9 +617,8 @@ static void test_long_rows(void **state)
 /* ------------------------------------------------------------------------------------- trees and greedy */
 
 /* Exact: the path is the tokens that there would be without a draft, as far as the tree has them. */
-static void test_tree_exact(void **state)
+TEST(test_tree_exact)
 {
-    (void)state;
     source rng = source_stream(9600);
     int length[4] = { 0 };
     for (int i = 0, n = quick() ? 60 : 1500; i < n; i++) {
@@ -660,9 +648,8 @@ static void test_tree_exact(void **state)
 }
 
 /* Greedy has one answer: blocks and trees are the exact method, xtc before it or not. */
-static void test_greedy(void **state)
+TEST(test_greedy)
 {
-    (void)state;
     source rng = source_stream(9610);
     for (int i = 0; i < 300; i++) {
         guess g;
@@ -698,9 +685,8 @@ static void test_greedy(void **state)
 }
 
 /* More children than are tried, all certain and all different: the 64 first have their chance, the draw is one of p. */
-static void test_many_children(void **state)
+TEST(test_many_children)
 {
-    (void)state;
     enum { V = 100 };
     static float logits[(V + 1) * V];
     samp_token tokens[V], out[V + 1];
@@ -740,9 +726,8 @@ static samp_token flattest(const samp_sampler *chain)
 }
 
 /* Inside of a span, the distribution that the comment states: exact, and by the ratio test. */
-static void test_relaxed_distribution(void **state)
+TEST(test_relaxed_distribution)
 {
-    (void)state;
     for (int method = SAMP_VERIFY_EXACT; method <= SAMP_VERIFY_RATIO; method++) {
         samp_sampler *chain = top_k_temp_dist(210);
         real p[N], want[N], rest[N], rest_sum = 0, lost = 0, best = 0, in_all = 0;
@@ -788,9 +773,8 @@ static void test_relaxed_distribution(void **state)
 }
 
 /* By hand: p = 1/2, 1/4, 1/8, 1/8, weights exact. */
-static void test_relaxed_bounds(void **state)
+TEST(test_relaxed_bounds)
 {
-    (void)state;
     static const float row[5] = { 0.0f, 0.69314718f, 1.3862944f, 0.0f, -INFINITY };
     float logits[10];
     samp_token token, out[2];
@@ -820,9 +804,8 @@ static void test_relaxed_bounds(void **state)
 }
 
 /* Where a draft's token is not nearly the best, the exact method gives the very token of samp_sample, inside as well. */
-static void test_relaxed_otherwise(void **state)
+TEST(test_relaxed_otherwise)
 {
-    (void)state;
     static const maker last[] = { make_dist, make_mirostat_v2, make_greedy, make_gumbel };
     source rng = source_stream(9710);
     for (int i = 0; i < 400; i++) {
@@ -845,9 +828,8 @@ static void test_relaxed_otherwise(void **state)
 }
 
 /* A span begins behind its first token and ends behind its last one: only between them a second best is good enough. */
-static void test_relaxed_span(void **state)
+TEST(test_relaxed_span)
 {
-    (void)state;
     enum { V = 6, BEGIN = 4, END = 5, N_ROWS = 7 };
     /* best and second of each row; the draft has the second but where the best is a bound */
     static const samp_token best[N_ROWS] = { BEGIN, 0, 1, END, 2, 3, 0 }, second[N_ROWS] = { 1, 1, 2, 0, 3, 0, 1 };
@@ -877,9 +859,8 @@ static void test_relaxed_span(void **state)
 
 /* In a chain with a grammar no token comes out that it does not allow, and it is where the tokens alone would have led
    it, however much of the draft was taken back. */
-static void test_grammar(void **state)
+TEST(test_grammar)
 {
-    (void)state;
     source rng = source_stream(9800);
     samp_grammar *words = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= ([a-e] [f-p]{1,2})*", NULL, NULL);
     static const samp_token ends[] = { N - 1 };
@@ -950,9 +931,8 @@ static int32_t verify_any(int kind, samp_sampler *chain, const guess *g, const f
     return verify((form)kind, chain, &with, out);
 }
 
-static void test_lazy_grammar(void **state)
+TEST(test_lazy_grammar)
 {
-    (void)state;
     static const samp_token ends[] = { N - 1 }, triggers[] = { BAD, TRIGGER };
     const samp_vocab vocab = { N, test_letters, NULL, NULL, ends, 1, N - 1, -1 };
     samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
@@ -1029,9 +1009,8 @@ static int all_refuse(samp_sampler *chain, const guess *g, const samp_draft *dra
     return want;
 }
 
-static void test_bad_drafts(void **state)
+TEST(test_bad_drafts)
 {
-    (void)state;
     guess g;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9900);
@@ -1096,9 +1075,8 @@ static void test_bad_drafts(void **state)
 }
 
 /* Probabilities that sum to 0, or to far more than 1, mean nothing, but a token comes out. */
-static void test_odd_sums(void **state)
+TEST(test_odd_sums)
 {
-    (void)state;
     source rng = source_stream(9910);
     samp_sampler *chain = top_k_temp_dist(2);
     for (int i = 0; i < 300; i++) {
@@ -1117,9 +1095,8 @@ static void test_odd_sums(void **state)
 }
 
 /* What a block must be able to take back. */
-static void test_block_needs(void **state)
+TEST(test_block_needs)
 {
-    (void)state;
     guess g;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     samp_token out[ROWS];
@@ -1150,9 +1127,8 @@ static void test_block_needs(void **state)
 }
 
 /* A draw of which no token was accepted stays: the block begins behind it. */
-static void test_block_behind_a_draw(void **state)
+TEST(test_block_behind_a_draw)
 {
-    (void)state;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9930);
     for (int i = 0; i < 40; i++) {
@@ -1174,9 +1150,8 @@ static void test_block_behind_a_draw(void **state)
 
 /* Rewinding bans of tokens that a block gives back are not noted, those of tokens that stay are: as if the tokens had
    been accepted one by one. */
-static void test_block_with_rewinds(void **state)
+TEST(test_block_with_rewinds)
 {
-    (void)state;
     static const samp_token one[] = { 3 }, two[] = { 1, 2 }, three[] = { 5, 5, 4 };
     static const samp_sequence banned[] = { { one, 1, 0.0f }, { two, 2, 0.0f }, { three, 3, 0.0f } };
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
@@ -1212,9 +1187,8 @@ static int no_rollback(samp_sampler *s, int32_t n) { return (void)s, (void)n, SA
 static const samp_sampler_i bad_way_back = { .accept = told_accept, .apply = nothing, .rollback = no_rollback };
 
 /* A sampler of the user's that promised a way back and has none: its status, where something must be taken back. */
-static void test_block_refused(void **state)
+TEST(test_block_refused)
 {
-    (void)state;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9930);
     int n_refused = 0, n_good = 0;
@@ -1235,9 +1209,8 @@ static void test_block_refused(void **state)
 }
 
 /* A bad row behind accepted tokens: these count; on the way to a rejection it is the end of the draft. */
-static void test_bad_row(void **state)
+TEST(test_bad_row)
 {
-    (void)state;
     source rng = source_stream(9930);
     int met[3] = { 0 };
     for (int i = 0, n = quick() ? 60 : 900; i < n; i++) {
@@ -1275,36 +1248,4 @@ static void test_bad_row(void **state)
     assert_true(met[0] && met[1] && met[2]);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_block_formula),
-        cmocka_unit_test(test_tree_formula),
-        cmocka_unit_test(test_block_accepts_more),
-        cmocka_unit_test(test_same_as_verify),
-        cmocka_unit_test(test_state_behind_a_draft),
-        cmocka_unit_test(test_executors_agree),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_tree_exact),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_many_children),
-        cmocka_unit_test(test_relaxed_bounds),
-        cmocka_unit_test(test_relaxed_span),
-        cmocka_unit_test(test_relaxed_otherwise),
-        cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_lazy_grammar),
-        cmocka_unit_test(test_bad_drafts),
-        cmocka_unit_test(test_odd_sums),
-        cmocka_unit_test(test_block_needs),
-        cmocka_unit_test(test_block_behind_a_draw),
-        cmocka_unit_test(test_block_with_rewinds),
-        cmocka_unit_test(test_block_refused),
-        cmocka_unit_test(test_bad_row),
-        cmocka_unit_test(test_block_distribution),
-        cmocka_unit_test(test_block_with_coins),
-        cmocka_unit_test(test_tree_distribution),
-        cmocka_unit_test(test_relaxed_distribution),
-        cmocka_unit_test(test_lies_show),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

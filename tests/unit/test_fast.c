@@ -562,7 +562,8 @@ static bool long_rows_of_every_chain(void)
 static size_t next_length(size_t n)
 {
     static const size_t more[] = { 255, 256, 257, 511, 513, 1023, 1024, 1025, 2049, 4095, 4097 };
-    if (n < (quick() ? 40 : 200)) return n + 1;
+    const size_t step = n < 72 || env_setting("SAMP_TEST_FULL", 0) ? 1 : 3; /* behind four lines and more */
+    if (n < (quick() ? 40 : 200)) return n + step;
     for (size_t i = 0; i < CASE_COUNT(more) && !quick(); i++)
         if (more[i] > n) return more[i];
     return 0;
@@ -1353,7 +1354,7 @@ static bool estimates_at_the_cut(void)
     uint64_t edges[N_CUTS] = { 0 };
     if (!begin(&p, wanted_isa(), 8192)) return false;
     float *row = (float *)malloc(2 * 8192 * sizeof *row), *scaled = row + 8192;
-    for (uint64_t k = 0; k < (quick() ? 4 : 48) && row && good; k++) {
+    for (uint64_t k = 0; k < (uint64_t)rounds(72) && row && good; k++) {
         source s = source_seed(k);
         size_t n = 4097 + below(&s, 4000);
         float t = k % 4 ? (float)(0.2 + coarse(&s)) : 1.0f;
@@ -1458,7 +1459,7 @@ static bool min_k_finds_the_steepest_fall(void)
     bool good = true;
     if (!begin(&p, wanted_isa(), N)) return false;
     float *row = (float *)malloc(N * sizeof *row);
-    for (uint64_t k = 0; k < (quickest() ? 4 : quick() ? 20 : 200) && row && good; k++) {
+    for (uint64_t k = 0; k < (uint64_t)rounds(200) && row && good; k++) {
         source s = source_seed(k);
         size_t n = 2000 + below(&s, N - 2000), at = 1 + below(&s, k % 4 ? 100 : n - 2);
         float first = (float)(0.01 + coarse(&s)), l = PICK(&s, 0.0f, 100.0f, -1000.0f);

@@ -43,9 +43,8 @@ static samp_token winner(const float *row, int n, samp_token first, uint64_t see
     return next - best < 1e-12L * best ? -1 : id;
 }
 
-static void test_winner_by_formula(void **state)
+TEST(test_winner_by_formula)
 {
-    (void)state;
     source rng = source_stream(1);
     int told = 0, n_rounds = rounds(4000);
     assert_true(real_rows_load(REAL_ROWS_PATH));
@@ -83,9 +82,8 @@ static void test_winner_by_formula(void **state)
 
 /* Rows of many tiles and of any end, with every instruction set: equal tokens, so that any may win, and a model's; as
    they are, behind a truncation that leaves few of many, and as an array whose ids are no indices. */
-static void test_long_rows(void **state)
+TEST(test_long_rows)
 {
-    (void)state;
     source rng = source_stream(3);
     float *row = (float *)malloc(REAL_WIDTH * sizeof *row);
     samp_token_data *data = (samp_token_data *)malloc(REAL_WIDTH * sizeof *data);
@@ -123,9 +121,8 @@ static void test_long_rows(void **state)
 }
 
 /* By hand: with two equal logits the smaller E wins. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     static const float row[2] = { 1.5f, 1.5f };
     int wins = 0;
     samp_sampler *s = samp_init_gumbel(5);
@@ -143,9 +140,8 @@ static void test_by_hand(void **state)
 }
 
 /* p of every token is left, as by dist. */
-static void test_p_is_left(void **state)
+TEST(test_p_is_left)
 {
-    (void)state;
     for (size_t n = N; n <= 50 * N; n *= 50) {
         float *row = (float *)malloc(n * sizeof *row);
         samp_token_data *a = (samp_token_data *)malloc(n * sizeof *a), *b = (samp_token_data *)malloc(n * sizeof *b);
@@ -177,9 +173,8 @@ static double fits(samp_sampler *s, const float *row, const real *p, long draws)
     return chi_square(seen, p, N);
 }
 
-static void test_distribution(void **state)
+TEST(test_distribution)
 {
-    (void)state;
     float row[N], other[N];
     real p[N];
     test_row(row, N, 3, 1.5, 9);
@@ -192,9 +187,8 @@ static void test_distribution(void **state)
 }
 
 /* Positions, and places in a chain, have noise of their own: pairs of draws are independent. */
-static void test_independent(void **state)
+TEST(test_independent)
 {
-    (void)state;
     enum { FEW = 8 };
     static const float row[FEW];
     long seen[FEW * FEW] = { 0 }, seeds[FEW * FEW] = { 0 };
@@ -215,9 +209,8 @@ static void test_independent(void **state)
 }
 
 /* A tail of a thousand tokens, each less likely than 2^-24, comes as often as it should. */
-static void test_unlikely_tail(void **state)
+TEST(test_unlikely_tail)
 {
-    (void)state;
     static float row[1001];
     int tail = 0, draws = quick() ? 2000 : 60000;
     for (int i = 1; i <= 1000; i++) row[i] = -15.0f; /* 3.1e-7, 3.1e-4 together */
@@ -230,9 +223,8 @@ static void test_unlikely_tail(void **state)
 /* ---- what it is for ---- */
 
 /* A truncation that keeps the winner leaves it the winner. */
-static void test_truncations_keep_the_winner(void **state)
+TEST(test_truncations_keep_the_winner)
 {
-    (void)state;
     source rng = source_stream(8);
     int kept = 0;
     for (int round = 0; round < 400; round++) {
@@ -255,9 +247,8 @@ static void test_truncations_keep_the_winner(void **state)
 
 /* Two distributions that differ by d (total variation) get two tokens with a probability of at most 2 d / (1 + d); two
    independent draws differ nearly always. */
-static void test_couples(void **state)
+TEST(test_couples)
 {
-    (void)state;
     int differ = 0, apart = 0, draws = quick() ? 500 : 5000;
     double bound = 0;
     for (int k = 0; k < draws; k++) {
@@ -285,9 +276,8 @@ static void test_couples(void **state)
 /* ---- in chains ---- */
 
 /* Saved, cloned, taken back, begun anew, under the other random source, behind samplers of all kinds: the same tokens. */
-static void test_state_goes_on(void **state)
+TEST(test_state_goes_on)
 {
-    (void)state;
     for (int mt = 0; mt < 2; mt++) {
         samp_sampler *chain = test_pair(samp_init_top_p(0.9f, 1), samp_init_gumbel(11)), *copy, *loaded;
         char bytes[8192];
@@ -329,9 +319,8 @@ static void test_state_goes_on(void **state)
 }
 
 /* Drafts: exactly what there would be without one; by the ratio test, the distribution. */
-static void test_drafts(void **state)
+TEST(test_drafts)
 {
-    (void)state;
     float rows[4][N], probs[N] = { 0 };
     samp_token want[4], out[4];
     for (int i = 0; i < 4; i++) test_row(rows[i], N, 300 + (uint64_t)i, 1.0, 0);
@@ -369,9 +358,8 @@ static void test_drafts(void **state)
 }
 
 /* Bad rows are statuses, and the last token left is drawn, however unlikely it was. */
-static void test_bad_rows(void **state)
+TEST(test_bad_rows)
 {
-    (void)state;
     float row[N];
     samp_sampler *s = samp_init_gumbel(15);
     for (int i = 0; i < N; i++) row[i] = -INFINITY;
@@ -386,21 +374,4 @@ static void test_bad_rows(void **state)
     samp_free(s);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_winner_by_formula),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_p_is_left),
-        cmocka_unit_test(test_distribution),
-        cmocka_unit_test(test_independent),
-        cmocka_unit_test(test_unlikely_tail),
-        cmocka_unit_test(test_truncations_keep_the_winner),
-        cmocka_unit_test(test_couples),
-        cmocka_unit_test(test_state_goes_on),
-        cmocka_unit_test(test_drafts),
-        cmocka_unit_test(test_bad_rows),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

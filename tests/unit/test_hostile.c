@@ -245,9 +245,8 @@ static void check_gbnf(const char *name, text t) { check(name, use_grammar, t, S
 static void check_regex(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_REGEX); }
 static void check_schema(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_JSON_SCHEMA); }
 
-static void test_gbnf(void **state)
+TEST_WITH(test_gbnf, begin, end)
 {
-    (void)state;
     check_gbnf("groups", text_nested("root ::= ", "(\"a\" | ", 99, "\"b\"", ")", "\n"));
     check_gbnf("groups, repeated", text_nested("root ::= ", "(\"a\"? ", 99, "\"b\"", ")* ", "\n"));
     check_gbnf("groups, in sequence",
@@ -263,9 +262,8 @@ static void test_gbnf(void **state)
     check_gbnf("many alternatives", text_of("root ::= ", "\"%x\" | ", 400000, "\"x\"\n"));
 }
 
-static void test_regex(void **state)
+TEST_WITH(test_regex, begin, end)
 {
-    (void)state;
     check_regex("a long sequence", text_of("", "ab", 4096, ""));
     check_regex("optional ones", text_of("", "a?", 4096, ""));
     check_regex("alternatives", text_of("a", "|b", 4095, ""));
@@ -277,9 +275,8 @@ static void test_regex(void **state)
     check_regex("anchors in groups", text_nested("", "((^|a)?", 99, "b", "($|c)?)*", ""));
 }
 
-static void test_schema_depth(void **state)
+TEST_WITH(test_schema_depth, begin, end)
 {
-    (void)state;
     check_schema("brackets", text_of("", "[", 2000000, ""));
     check_schema("const in brackets", text_nested("{\"const\":", "[", 250, "", "]", "}"));
     check_schema("enum in braces", text_nested("{\"enum\":[", "{\"a\":", 250, "1", "}", "]}"));
@@ -344,9 +341,8 @@ static void test_schema_depth(void **state)
 
 /* ------------------------------------------------------------------------------------------- what takes long */
 
-static void test_schema_time(void **state)
+TEST_WITH(test_schema_time, begin, end)
 {
-    (void)state;
     check_schema("$ref to a late $id", text_of("{\"anyOf\":[{}", ",{\"$ref\":\"z\"}", 220000, ",{\"$id\":\"z\"}]}"));
     check_schema("$id everywhere", text_of("{\"$id\":\"http://a/b\",\"items\":[{}",
                                            ",{\"$id\":\"c%d\",\"$ref\":\"c%D\"}", 100000, "]}"));
@@ -392,9 +388,8 @@ static void test_schema_time(void **state)
                  text_of("{\"properties\":{\"a\":{}},\"patternProperties\":{\"b\":{}", ",\"x%d\":{}", 250000, "}}"));
 }
 
-static void test_gbnf_time(void **state)
+TEST_WITH(test_gbnf_time, begin, end)
 {
-    (void)state;
     check_gbnf("classes", text_of("root ::= [a", "\\u0801-\\u08fe\\U00010001-\\U000200fe", 2000, "]\n"));
     check_gbnf("classes of many", text_of("root ::= ", "[\\u00e9-\\u1234a-c\\U0001F600] ", 120000, "\n"));
     check_gbnf("any but one", text_of("root ::= ", "[^\xc3\xa9] ", 650000, "\n"));
@@ -440,9 +435,8 @@ static void use_request(job *j)
     samp_settings_free(settings);
 }
 
-static void test_requests(void **state)
+TEST_WITH(test_requests, begin, end)
 {
-    (void)state;
     check("names of one token", use_request, text_of("{\"logit_bias\":{\"0\":1", ",\" %D\":1e-300", 128000, "}}"),
           SAMP_PEER_VLLM);
     check("zeros before", use_request, text_nested("{\"logit_bias\":{\"", "0", 4000000, "1", "", "\":1}}"),
@@ -523,9 +517,8 @@ static text crafted(int n)
     return t;
 }
 
-static void test_vocabularies(void **state)
+TEST_WITH(test_vocabularies, begin, end)
 {
-    (void)state;
     check("crafted order", use_vocabulary, crafted(1500), 0);
     check("crafted order", use_vocabulary, crafted(20000), 0);
     check("crafted order", use_vocabulary, crafted(40000), 0);
@@ -569,9 +562,8 @@ static void use_mask(job *j)
 }
 
 /* Tokens by their texts, each of which has to be found in the vocabulary. */
-static void test_texts_of_tokens(void **state)
+TEST_WITH(test_texts_of_tokens, begin, end)
 {
-    (void)state;
     text t = text_of("root ::= ", "", 0, "");
     for (int i = 0; i < N_PIECES; i++) {
         (void)snprintf(pieces[i], sizeof pieces[i], "<%05d>", i);
@@ -594,9 +586,8 @@ static void use_trigger(job *j)
     samp_grammar_free(g);
 }
 
-static void test_triggers(void **state)
+TEST_WITH(test_triggers, begin, end)
 {
-    (void)state;
     for (int depth = 15; depth <= 240; depth *= 2) {
         check("a trigger's groups", use_trigger, text_nested("", "(", depth, "z", ")*", ""), 0);
         check("and their ways", use_trigger, text_nested("", "(y|", depth, "z", ")?", ""), 0);
@@ -617,9 +608,8 @@ static text any_but_one(int n)
 
 /* A mask takes as long as its steps: what a step does not see, as the sets and lists that a derivative copies, is
    charged for. 2^24 steps are some 0.2 s; ten times that is no accident of a busy machine. */
-static void test_cost_of_masks(void **state)
+TEST_WITH(test_cost_of_masks, begin, end)
 {
-    (void)state;
     uint32_t random = 1;
     for (int i = 0; i < N_PIECES; i++)
         for (int k = 0; k < 1 + i % 6; k++) {
@@ -650,13 +640,8 @@ static void test_cost_of_masks(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = { TEST(test_gbnf),         TEST(test_regex),         TEST(test_schema_depth),
-                                        TEST(test_schema_time),  TEST(test_gbnf_time),     TEST(test_requests),
-                                        TEST(test_vocabularies), TEST(test_cost_of_masks), TEST(test_texts_of_tokens),
-                                        TEST(test_triggers) };
     vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
-    int failed = test_run(argc, argv, tests, NULL, NULL);
+    int failed = test_main(argc, argv, NULL, NULL);
     samp_vocab_index_free(vocab_index);
     return failed;
 }

@@ -41,18 +41,16 @@ static const char *best(void)
     return name;
 }
 
-static void first_use_takes_the_best(void **state)
+TEST(first_use_takes_the_best)
 {
-    (void)state;
     assert_text(samp_isa_name(), best());
     assert_text(samp_isa_name(), best());
     print_message("instruction set: %s\n", samp_isa_name());
 }
 
-static void the_list_names_those_offered(void **state)
+TEST(the_list_names_those_offered)
 {
     int n = 0;
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(names); i++)
         if (offered(names[i])) assert_text(samp_isa_list(n++), names[i]);
     assert_null(samp_isa_list(n));
@@ -62,9 +60,8 @@ static void the_list_names_those_offered(void **state)
     assert_null(samp_isa_list(-1));
 }
 
-static void those_offered_can_be_forced(void **state)
+TEST(those_offered_can_be_forced)
 {
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         if (!offered(names[i])) continue;
         for (int again = 0; again < 2; again++) {
@@ -83,11 +80,10 @@ static void those_offered_can_be_forced(void **state)
     }
 }
 
-static void others_are_refused(void **state)
+TEST(others_are_refused)
 {
     static const char *const none[] = { "",     "AVX2",  "avx",     "avx2 ", " avx2", "avx5",   "avx5122", "sse",
                                         "NEON", "neon2", "scalar0", "scala", "best",  "(null)", "sve",     "sse4" };
-    (void)state;
     for (size_t k = 0; k < TEST_COUNT(names); k++) {
         if (!offered(names[k])) continue;
         assert_ok(samp_isa_force(names[k]));
@@ -148,9 +144,8 @@ static void expect_tokens(void)
     }
 }
 
-static void a_change_between_two_tokens_changes_nothing(void **state)
+TEST(a_change_between_two_tokens_changes_nothing)
 {
-    (void)state;
     expect_tokens();
     for (int i = 0; i < N_CHAINS; i++) {
         samp_token out[DRAWS];
@@ -188,10 +183,9 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void several_threads_force_and_sample(void **state)
+TEST(several_threads_force_and_sample)
 {
     static worker w[4];
-    (void)state;
     expect_tokens();
     for (int i = 0; i < 4; i++) {
         w[i].number = i;
@@ -209,7 +203,7 @@ static void several_threads_force_and_sample(void **state)
 
 /* Another rounding than to nearest stands here for all that makes the arithmetic another one: flags of a compiler, an
    fma that rounds twice. Found when the kernels are chosen, and told by whatever would give a token. */
-static void wrong_arithmetic_is_refused(void **state)
+TEST(wrong_arithmetic_is_refused)
 {
     static const float row[4] = { 1, 2, 3, 4 };
     samp_params params = samp_default_params();
@@ -222,7 +216,6 @@ static void wrong_arithmetic_is_refused(void **state)
     char *work = malloc(samp_random_sample_workspace_size(op));
     samp_token token = 7;
     int32_t index = 7;
-    (void)state;
     assert_int_equal(fesetround(FE_UPWARD), 0);
     assert_ok(samp_isa_force(NULL));
     samp_token sampled = samp_sample(chain, row, 4), drawn = samp_draw(chain, row, 4);
@@ -263,16 +256,4 @@ static void wrong_arithmetic_is_refused(void **state)
     free(work);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_use_takes_the_best),
-        cmocka_unit_test(the_list_names_those_offered),
-        cmocka_unit_test(those_offered_can_be_forced),
-        cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(a_change_between_two_tokens_changes_nothing),
-        cmocka_unit_test(several_threads_force_and_sample),
-        cmocka_unit_test(wrong_arithmetic_is_refused),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -50,9 +50,8 @@ static int put(samp_kv *kv, int32_t seq, int32_t pos, uint32_t n)
 
 #include "tests/support/kv_model.h"
 
-static void test_against_model(void **state)
+TEST(test_against_model)
 {
-    (void)state;
     source rng = source_stream(7000);
     samp_kv *kv = model_begin();
     for (long i = 0; i < STEPS; i++) {
@@ -65,9 +64,8 @@ static void test_against_model(void **state)
 /* ------------------------------------------------------------------------------------- single cases, by hand */
 
 /* The trace of llama.cpp with a prompt of six tokens. */
-static void test_trace_of_six(void **state)
+TEST(test_trace_of_six)
 {
-    (void)state;
     samp_kv *kv = plain(1024);
     assert_num(kv->size, 1024);
     assert_num(kv->used, 0);
@@ -86,13 +84,12 @@ static void test_trace_of_six(void **state)
     samp_kv_free(kv);
 }
 
-static void test_attended_length(void **state)
+TEST(test_attended_length)
 {
     static const struct {
         uint32_t cells, padding, tokens, n;
     } cases[] = { { 1024, 0, 32, 32 }, { 1024, 0, 33, 64 },   { 40, 0, 33, 40 },
                   { 1024, 1, 7, 7 },   { 1024, 100, 1, 100 }, { 10, 100, 1, 10 } };
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_kv_params params = plain_params(cases[i].cells);
         params.padding = cases[i].padding;
@@ -104,9 +101,8 @@ static void test_attended_length(void **state)
 }
 
 /* Behind the head, then from the front; a far head goes back to the start first. */
-static void test_search_wraps(void **state)
+TEST(test_search_wraps)
 {
-    (void)state;
     samp_kv *kv = plain(16);
     assert_ok(put(kv, 0, 0, 10));
     assert_ok(put(kv, 1, 0, 4));
@@ -140,9 +136,8 @@ static void test_search_wraps(void **state)
     samp_kv_free(kv);
 }
 
-static void test_scattered_cells(void **state)
+TEST(test_scattered_cells)
 {
-    (void)state;
     int32_t pos[4] = { 10, 11, 12, 13 };
     uint64_t set[4] = { 2, 2, 2, 2 };
     uint32_t cells[4];
@@ -164,9 +159,8 @@ static void test_scattered_cells(void **state)
 }
 
 /* A fork shares cells until both sides have let go of them. */
-static void test_fork(void **state)
+TEST(test_fork)
 {
-    (void)state;
     samp_kv *kv = plain(32);
     assert_ok(put(kv, 0, 0, 8));
     for (int32_t s = 1; s < 4; s++) assert_ok(samp_kv_seq_cp(kv, 0, s, -1, -1));
@@ -188,9 +182,8 @@ static void test_fork(void **state)
     samp_kv_free(kv);
 }
 
-static void test_shift(void **state)
+TEST(test_shift)
 {
-    (void)state;
     samp_kv *kv = plain(32);
     assert_ok(put(kv, 0, 0, 10));
     assert_ok(samp_kv_seq_rm(kv, 0, 1, 4));
@@ -254,9 +247,8 @@ static void check_nearest(double x, uint16_t h)
 
 static void check_half(float x) { check_nearest((double)x, inside_to_half(x)); }
 
-static void test_halves(void **state)
+TEST(test_halves)
 {
-    (void)state;
     source rng = source_stream(7100);
     for (uint32_t h = 0; h < 65536; h++) {
         float x = inside_from_half((uint16_t)h);
@@ -281,9 +273,8 @@ static void test_halves(void **state)
 }
 
 /* 32 layers of 4096 in f16 with 1024 cells: llama.cpp prints 512 MiB, 256 for K and 256 for V. */
-static void test_bytes_of_a_cache(void **state)
+TEST(test_bytes_of_a_cache)
 {
-    (void)state;
     uint32_t embd[32], odd[2] = { 3, 5 };
     size_t k = 1, v = 1;
     samp_kv_params params = plain_params(1024);
@@ -313,9 +304,8 @@ static void test_bytes_of_a_cache(void **state)
 }
 
 /* What is put is got, in each layout, in the caller's memory and nowhere else. */
-static void test_put_get(void **state)
+TEST(test_put_get)
 {
-    (void)state;
     static _Alignas(64) char memory[4096];
     uint32_t n_k[2] = { 6, 4 }, n_v[2] = { 3, 7 };
     for (int kind = 0; kind < 8; kind++) {
@@ -416,9 +406,8 @@ static void check_turned(samp_kv *kv, int rope, double theta, double tolerance, 
 }
 
 /* Shifted keys are those of a token at the new position. */
-static void test_rotation(void **state)
+TEST(test_rotation)
 {
-    (void)state;
     uint32_t n_k[2] = { 2 * HEAD, HEAD }, n_v[2] = { 2 * HEAD, 2 * HEAD };
     for (int kind = 0; kind < 16; kind++) {
         int rope = kind & 1 ? SAMP_ROPE_ADJACENT : SAMP_ROPE_HALF;
@@ -461,9 +450,8 @@ static void test_rotation(void **state)
 }
 
 /* What a rotation in double gives is rounded to f16 once: no half is nearer. */
-static void test_rotated_halves(void **state)
+TEST(test_rotated_halves)
 {
-    (void)state;
     enum { CELLS_HERE = 600, WIDTH = 256, DELTA = 77 };
     source rng = source_stream(7300);
     static float keys[CELLS_HERE][WIDTH], got[WIDTH];
@@ -496,9 +484,8 @@ static void test_rotated_halves(void **state)
 }
 
 /* Without rope a shift leaves the keys. */
-static void test_no_rotation(void **state)
+TEST(test_no_rotation)
 {
-    (void)state;
     uint32_t n = 4;
     float k[4] = { 1, 2, 3, 4 }, got[4];
     samp_kv_params params = plain_params(4);
@@ -519,9 +506,8 @@ static void test_no_rotation(void **state)
 
 /* -------------------------------------------------------------------------------------------------- mask */
 
-static void test_mask(void **state)
+TEST(test_mask)
 {
-    (void)state;
     enum { N = 100, TOKENS = 5 };
     source rng = source_stream(7200);
     samp_kv_params params = plain_params(N);
@@ -636,9 +622,8 @@ static void check_same(const samp_kv *a, int32_t seq_a, const samp_kv *b, int32_
     assert_num(n, 0);
 }
 
-static void test_state(void **state)
+TEST(test_state)
 {
-    (void)state;
     samp_kv *a = state_cache(), *b;
     size_t size = samp_kv_state_size(a, 1);
     char *bytes = malloc(size + 8);
@@ -681,9 +666,8 @@ static void test_state(void **state)
 }
 
 /* One or two flipped bits change the checksum, three in neighbouring words too, and so do missing zeros. */
-static void test_checksum(void **state)
+TEST(test_checksum)
 {
-    (void)state;
     enum { WORDS = 9, BITS = 64 * WORDS };
     uint64_t words[WORDS + 1] = { 0 }, zeros[2] = { 0, 0 };
     source rng = source_stream(7300);
@@ -745,9 +729,8 @@ static void sign(char *bytes, size_t size)
         samp_kv_free(foreign); \
     } while (0)
 
-static void test_state_damaged(void **state)
+TEST(test_state_damaged)
 {
-    (void)state;
     static const uint32_t wide[2] = { 4, 12 }, values[2] = { 5, 3 };
     enum { POS = 4 * (9 + 4) + 4 };
     samp_kv *kv = state_cache();
@@ -851,9 +834,8 @@ static void expect_bad(const samp_kv_params *params, const char *want, int want_
         expect_bad(&params, #member, (status)); \
     } while (0)
 
-static void test_bad_params(void **state)
+TEST(test_bad_params)
 {
-    (void)state;
     static const uint32_t none[2] = { 16, 0 }, huge[2] = { 16, (1u << 20) + 8 };
     static _Alignas(64) char memory[8192];
     samp_kv_params good = good_params();
@@ -910,9 +892,8 @@ static void test_bad_params(void **state)
     assert_status(status, SAMP_E_NOMEM);
 }
 
-static void test_null_arguments(void **state)
+TEST(test_null_arguments)
 {
-    (void)state;
     int32_t pos = 0;
     uint64_t set = 1;
     samp_kv_batch batch = { 1, &pos, &set }, no_pos = { 1, NULL, &set }, no_set = { 1, &pos, NULL };
@@ -937,19 +918,4 @@ static void test_null_arguments(void **state)
     samp_kv_free(kv);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trace_of_six),   cmocka_unit_test(test_attended_length),
-        cmocka_unit_test(test_search_wraps),   cmocka_unit_test(test_scattered_cells),
-        cmocka_unit_test(test_fork),           cmocka_unit_test(test_shift),
-        cmocka_unit_test(test_halves),         cmocka_unit_test(test_bytes_of_a_cache),
-        cmocka_unit_test(test_put_get),        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_rotated_halves), cmocka_unit_test(test_mask),
-        cmocka_unit_test(test_state),          cmocka_unit_test(test_checksum),
-        cmocka_unit_test(test_state_damaged),  cmocka_unit_test(test_no_rotation),
-        cmocka_unit_test(test_bad_params),     cmocka_unit_test(test_null_arguments),
-        cmocka_unit_test(test_against_model),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -48,9 +48,8 @@ static samp_token apply_once(const layout_6 *functions, struct llama_sampler *s)
 }
 
 /* Every version's program: it calls what its layout has and skips what is NULL. */
-static void test_layouts(void **state)
+TEST(test_layouts)
 {
-    (void)state;
     for (int layout = 6; layout <= 12; layout += layout == 6 ? 4 : 2) {
         samp_sampler *like = chain_of(SAMP_RNG_MT19937);
         struct llama_sampler *s = samp_llama_init(chain_of(SAMP_RNG_MT19937));
@@ -91,9 +90,8 @@ static void test_layouts(void **state)
 }
 
 /* The same tokens as from the logits; a bad row is a status, and nothing has changed. */
-static void test_sample(void **state)
+TEST(test_sample)
 {
-    (void)state;
     for (int kind = 0; kind < 2; kind++) {
         samp_sampler *chain = chain_of((samp_rng_kind)kind), *like = samp_clone(chain);
         for (int i = 0; i < 50; i++) {
@@ -115,9 +113,8 @@ static void test_sample(void **state)
 
 /* llama.cpp's samplers change logits behind a sort and leave `sorted` set, and order no ties by id: a chain of ours
    behind them looks itself. */
-static void test_behind_others(void **state)
+TEST(test_behind_others)
 {
-    (void)state;
     const float logits[] = { 3.0f, 2.0f, -INFINITY, 2.0f, 9.0f };
     const samp_token ids[] = { 7, 5, 9, 2, 1 };
     for (int kind = 0; kind < 4; kind++) {
@@ -153,10 +150,9 @@ static int refuse(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_E_DEVICE;
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
     static const samp_sampler_i refuses = { NULL, NULL, refuse, NULL, NULL, NULL, NULL, NULL };
-    (void)state;
     assert_null(samp_llama_init(NULL));
     samp_sampler *chain = samp_chain_init();
     assert_ok(samp_chain_add(chain, samp_init_greedy()));
@@ -197,11 +193,10 @@ static void test_errors(void **state)
     assert_int_equal(heap.live, 0);
 }
 
-static void test_vocab(void **state)
+TEST(test_vocab)
 {
     static const char *const want[] = { "", "a", "bc", " the", "", "def" };
     static const char *const breakers[] = { "xbcd" };
-    (void)state;
     assert_null(samp_llama_vocab(NULL));
     samp_llama_vocab_free(NULL);
     heap.fail_at = 1;
@@ -246,9 +241,8 @@ static void test_vocab(void **state)
 
 /* A grammar has a control token by its text, which dry's breakers are not read as. A text that is several tokens is
    none. */
-static void test_grammar(void **state)
+TEST(test_grammar)
 {
-    (void)state;
     samp_vocab *vocab = samp_llama_vocab(&words.vocab);
     samp_vocab_index *index = samp_vocab_index_init(vocab, NULL);
     samp_token tokens[8];
@@ -272,11 +266,4 @@ static void test_grammar(void **state)
     samp_llama_vocab_free(vocab);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts), cmocka_unit_test(test_sample), cmocka_unit_test(test_behind_others),
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_vocab),  cmocka_unit_test(test_grammar),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -211,30 +211,19 @@ static void play_kind(samp_grammar_kind kind, const char *(*make)(maker *, sourc
     assert_true(tally.grammars >= tally.refused && tally.full * 20 <= tally.places);
 }
 
-static void test_gbnf(void **state)
+TEST(test_gbnf)
 {
-    (void)state;
     play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(80, 2), 1000000);
 }
 
-static void test_regex(void **state)
+TEST(test_regex)
 {
-    (void)state;
     play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 2000000);
 }
 
-static void test_schema(void **state)
+TEST(test_schema)
 {
-    (void)state;
     play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gbnf),
-        cmocka_unit_test(test_regex),
-        cmocka_unit_test(test_schema),
-    };
-    return test_run(argc, argv, tests, make_index, free_index);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, make_index, free_index); }

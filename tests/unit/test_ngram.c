@@ -44,9 +44,8 @@ static samp_token next_token(source *s, const samp_token *text, size_t n, size_t
     return (samp_token)below(s, (uint64_t)alphabet);
 }
 
-static void test_random_texts(void **state)
+TEST(test_random_texts)
 {
-    (void)state;
     static samp_token text[LONGEST];
     size_t taken_back = 0, refused = 0, drafted = 0;
     for (int round = 0, n_rounds = rounds(8000); round < n_rounds; round++) {
@@ -83,9 +82,8 @@ static void test_random_texts(void **state)
 }
 
 /* "ab" comes three times before: the latest place that enough tokens follow, else the earliest. */
-static void test_which_place(void **state)
+TEST(test_which_place)
 {
-    (void)state;
     const char text[] = "ab123456ab78ab9ab";
     samp_token out[16];
     samp_ngram *g = samp_ngram_init(2, 3, 100);
@@ -99,9 +97,8 @@ static void test_which_place(void **state)
     samp_ngram_free(g);
 }
 
-static void test_bad_calls(void **state)
+TEST(test_bad_calls)
 {
-    (void)state;
     samp_token out[4];
     assert_null(samp_ngram_init(0, 3, 10));
     assert_null(samp_ngram_init(3, 2, 10));
@@ -127,9 +124,8 @@ static void test_bad_calls(void **state)
 }
 
 /* A chain that gets drafts from its text draws the same tokens as without. */
-static void test_same_tokens(void **state)
+TEST(test_same_tokens)
 {
-    (void)state;
     enum { N = 24, LENGTH = 400, DRAFT = 6 };
     static float rows[DRAFT + 1][N];
     samp_token text[2][LENGTH + DRAFT + 1], draft[DRAFT], out[DRAFT + 1];
@@ -165,13 +161,4 @@ static void test_same_tokens(void **state)
     assert_true(2 * steps[1] < steps[0]);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_texts),
-        cmocka_unit_test(test_which_place),
-        cmocka_unit_test(test_bad_calls),
-        cmocka_unit_test(test_same_tokens),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -1175,9 +1175,8 @@ static bool attempt(int number, unsigned long at, bool after, int want, uint64_t
     return false;
 }
 
-static void test_every_allocation(void **state)
+TEST(test_every_allocation)
 {
-    (void)state;
     unsigned long total = 0;
     for (int number = 0; number < N_CALLS; number++) {
         world like;
@@ -1210,9 +1209,8 @@ static void test_every_allocation(void **state)
         if (heap.mallocs != before_) test_fail(__FILE__, __LINE__, "%s allocates", #function); \
     } while (0)
 
-static void test_library_needs_none(void **state)
+TEST(test_library_needs_none)
 {
-    (void)state;
     float guided[2];
     NONE(samp_guide, assert_ok(samp_guide(logits, logits + 2, 2, 1.5f, guided)));
     NONE(samp_isa_list, assert_non_null(samp_isa_list(0)));
@@ -1243,9 +1241,8 @@ static void test_library_needs_none(void **state)
     NONE(samp_random_sample_destroy, samp_random_sample_destroy(op));
 }
 
-static void test_chains_need_none(void **state)
+TEST(test_chains_need_none)
 {
-    (void)state;
     world w;
     char text[40000];
     samp_token prev[8];
@@ -1277,9 +1274,8 @@ static void test_chains_need_none(void **state)
     NONE(samp_free, (samp_free(member), samp_free(s)));
 }
 
-static void test_settings_need_none(void **state)
+TEST(test_settings_need_none)
 {
-    (void)state;
     world w;
     char text[300];
     memset(&w, 0, sizeof w);
@@ -1312,9 +1308,8 @@ static void test_settings_need_none(void **state)
     NONE(samp_child_seed, assert_true(samp_child_seed(1, 2) != samp_child_seed(1, 3)));
 }
 
-static void test_caches_need_none(void **state)
+TEST(test_caches_need_none)
 {
-    (void)state;
     world w;
     samp_kv_params p = kv_params();
     char bytes[4096];
@@ -1350,9 +1345,8 @@ static void test_caches_need_none(void **state)
     NONE(samp_kv_free, samp_kv_free(w.kv));
 }
 
-static void test_others_need_none(void **state)
+TEST(test_others_need_none)
 {
-    (void)state;
     world w;
     char text[300];
     memset(&w, 0, sizeof w);
@@ -1466,11 +1460,6 @@ static int tear_down(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_allocation), cmocka_unit_test(test_library_needs_none),
-        cmocka_unit_test(test_chains_need_none), cmocka_unit_test(test_settings_need_none),
-        cmocka_unit_test(test_caches_need_none), cmocka_unit_test(test_others_need_none),
-    };
     heap.fill = true;
-    return test_run(argc, argv, tests, set_up, tear_down);
+    return test_main(argc, argv, set_up, tear_down);
 }

@@ -235,9 +235,8 @@ static float at_a_sum(source *rng, const logits *l, params p)
     return r < 1.0f ? r : 0.99999994f;
 }
 
-static void test_random_rows(void **state)
+TEST(test_random_rows)
 {
-    (void)state;
     source rng = source_stream(6000);
     size_t off = 0, all = cases(10000, 1000);
     for (size_t c = 0; c < all; c++) {
@@ -269,9 +268,8 @@ static void test_random_rows(void **state)
 }
 
 /* Thresholds anywhere: then the reference agrees without any slack. */
-static void test_long_double_reference(void **state)
+TEST(test_long_double_reference)
 {
-    (void)state;
     source rng = source_stream(6100);
     size_t differ = 0, all = cases(10000, 1000) / 3;
     for (size_t c = 0; c < all; c++) {
@@ -289,9 +287,8 @@ static void test_long_double_reference(void **state)
 }
 
 /* Every f16 and bf16 there is. */
-static void test_conversions(void **state)
+TEST(test_conversions)
 {
-    (void)state;
     for (uint32_t h = 0; h < 65536; h++) {
         assert_same(inside_from_half((uint16_t)h), float_of_half((uint16_t)h));
         assert_same(inside_from_brain((uint16_t)h), float_of_brain((uint16_t)h));
@@ -299,9 +296,8 @@ static void test_conversions(void **state)
 }
 
 /* Each element of a row, wherever it stands, can be the largest, the only one, and the last to be reached. */
-static void test_every_element(void **state)
+TEST(test_every_element)
 {
-    (void)state;
     for (size_t t = 0; t < 4; t++)
         for (size_t n = 1; n <= 600; n += n < 40 ? 1 : 37) {
             logits *l = row_of(float_types[t], n);
@@ -323,9 +319,8 @@ static void test_every_element(void **state)
 
 /* ------------------------------------------------------------------------------------------------ results */
 
-static void test_every_result_type(void **state)
+TEST(test_every_result_type)
 {
-    (void)state;
     static const size_t rooms[] = { 128, 32768, SAMP_MAX_VOCAB, SAMP_MAX_VOCAB,
                                     256, 65536, SAMP_MAX_VOCAB, SAMP_MAX_VOCAB };
     for (size_t t = 0; t < 8; t++)
@@ -362,9 +357,8 @@ static void test_every_result_type(void **state)
 
 /* ----------------------------------------------------------------------------------------------- statuses */
 
-static void test_create_statuses(void **state)
+TEST(test_create_statuses)
 {
-    (void)state;
     int status;
     for (int d = -1; d <= SAMP_U64 + 1; d++) {
         bool is_float = d >= SAMP_F32 && d <= SAMP_F64, is_int = d >= SAMP_I8 && d <= SAMP_U64;
@@ -391,9 +385,8 @@ static void test_create_statuses(void **state)
     assert_num(heap.live, 0);
 }
 
-static void test_run_statuses(void **state)
+TEST(test_run_statuses)
 {
-    (void)state;
     static const float zero[5] = { 0, 0, 0, 0, 0 };
     for (size_t f = 0; f < 4; f++) {
         logits *l = row_of(float_types[f], 5);
@@ -453,9 +446,8 @@ static void test_run_statuses(void **state)
 }
 
 /* f64 beyond the range of f32, and finer than it. */
-static void test_f64_is_not_cut_down(void **state)
+TEST(test_f64_is_not_cut_down)
 {
-    (void)state;
     logits *l = row_of(SAMP_F64, 3);
     set(l, 0, 1.0);
     set(l, 1, 1.0 + 1e-12);
@@ -476,9 +468,8 @@ static void test_f64_is_not_cut_down(void **state)
 /* --------------------------------------------------------------------------------------------- pitfalls */
 
 /* Softmax before top-k: the nucleus is a share of the whole row's mass, min(topp * total, mass of the topk). */
-static void test_pitfall_topp_counts_the_whole_row(void **state)
+TEST(test_pitfall_topp_counts_the_whole_row)
 {
-    (void)state;
     static const float eight[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     logits *l = row_of(SAMP_F32, 8);
     fill(l, eight);
@@ -491,9 +482,8 @@ static void test_pitfall_topp_counts_the_whole_row(void **state)
 }
 
 /* Temperature 0, and temperatures so small that a quotient overflows. */
-static void test_pitfall_temperature_zero(void **state)
+TEST(test_pitfall_temperature_zero)
 {
-    (void)state;
     static const float x[5] = { -3e38f, 2.0f, 3e38f, 2.9e38f, -INFINITY };
     static const float temperatures[] = { 0.0f, 1e-45f, 1e-38f, 1e-30f, 1e-3f };
     for (size_t f = 0; f < 4; f++) {
@@ -506,9 +496,8 @@ static void test_pitfall_temperature_zero(void **state)
 }
 
 /* Top-p without the shift: the token that crosses the threshold stays, the first one always. */
-static void test_pitfall_topp_keeps_what_crosses(void **state)
+TEST(test_pitfall_topp_keeps_what_crosses)
 {
-    (void)state;
     static const float peak[4] = { 0.0f, 10.0f, 0.0f, 0.0f };
     static const float two[4] = { 1.0f, 1.0f, -20.0f, -20.0f };
     static const float shares[] = { 1e-30f, 1e-6f, 0.1f, 0.5f, 0.99f };
@@ -522,9 +511,8 @@ static void test_pitfall_topp_keeps_what_crosses(void **state)
 }
 
 /* Sums in half precision: thousands of equally unlikely tokens are reached all the same, each in its turn. */
-static void test_pitfall_half_precision_sums(void **state)
+TEST(test_pitfall_half_precision_sums)
 {
-    (void)state;
     for (size_t f = 0; f < 4; f++) {
         logits *l = row_of(float_types[f], LONGEST);
         for (size_t i = 0; i < LONGEST; i++) set(l, i, 0.0);
@@ -545,9 +533,8 @@ static void test_pitfall_half_precision_sums(void **state)
 }
 
 /* Parameters of one request used for the next: nothing stays in the operator or the workspace. */
-static void test_pitfall_parameters_of_another_row(void **state)
+TEST(test_pitfall_parameters_of_another_row)
 {
-    (void)state;
     source rng = source_stream(6200);
     enum { N = 300, ROWS = 40 };
     static logits rows[ROWS];
@@ -576,9 +563,8 @@ static void test_pitfall_parameters_of_another_row(void **state)
 }
 
 /* Writing to the caller's logits, or to a copy that nobody reads: they are const, and they count. */
-static void test_pitfall_logits_are_read_only(void **state)
+TEST(test_pitfall_logits_are_read_only)
 {
-    (void)state;
     source rng = source_stream(6300);
     static logits before;
     for (size_t f = 0; f < 4; f++)
@@ -596,9 +582,8 @@ static void test_pitfall_logits_are_read_only(void **state)
 }
 
 /* 0 is not "off": topp 0 is the argmax, topk 0 an error; 1 and n are what changes nothing. */
-static void test_pitfall_disabled_values(void **state)
+TEST(test_pitfall_disabled_values)
 {
-    (void)state;
     static const float x[6] = { 0.5f, 2.0f, 1.0f, 2.0f, -1.0f, -INFINITY };
     logits *l = row_of(SAMP_F32, 6);
     fill(l, x);
@@ -617,9 +602,8 @@ static void test_pitfall_disabled_values(void **state)
 }
 
 /* A serial scan with no end: the largest random number still ends inside, and never at a masked or weightless token. */
-static void test_pitfall_the_scan_ends(void **state)
+TEST(test_pitfall_the_scan_ends)
 {
-    (void)state;
     source rng = source_stream(6400);
     for (int i = 0; i < 2000; i++) {
         logits *l = row_of(float_types[i % 4], 1 + below(&rng, 300));
@@ -665,9 +649,8 @@ static double chi_square(const size_t *count, const double *share, size_t n, siz
 
 /* On a grid of random numbers every index comes as often as its share says, but for the ends of its interval; drawn at
    random it passes a chi-square test, which counts that are moved a little do not. */
-static void test_statistics(void **state)
+TEST(test_statistics)
 {
-    (void)state;
     source rng = source_stream(6500), row_rng = source_stream(6501);
     size_t told = 0, cases = 0;
     static const params some[] = { { 0, 1.0f, N_STAT, 1.0f }, { 0, 0.8f, N_STAT, 1.0f },  { 0, 1.0f, 7, 0.7f },
@@ -711,26 +694,4 @@ static void test_statistics(void **state)
     assert_true(told > cases / 2);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_random_rows),
-        cmocka_unit_test(test_long_double_reference),
-        cmocka_unit_test(test_every_element),
-        cmocka_unit_test(test_every_result_type),
-        cmocka_unit_test(test_create_statuses),
-        cmocka_unit_test(test_run_statuses),
-        cmocka_unit_test(test_f64_is_not_cut_down),
-        cmocka_unit_test(test_pitfall_topp_counts_the_whole_row),
-        cmocka_unit_test(test_pitfall_temperature_zero),
-        cmocka_unit_test(test_pitfall_topp_keeps_what_crosses),
-        cmocka_unit_test(test_pitfall_half_precision_sums),
-        cmocka_unit_test(test_pitfall_parameters_of_another_row),
-        cmocka_unit_test(test_pitfall_logits_are_read_only),
-        cmocka_unit_test(test_pitfall_disabled_values),
-        cmocka_unit_test(test_pitfall_the_scan_ends),
-        cmocka_unit_test(test_statistics),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -82,9 +82,8 @@ static samp_vocab letters_vocab(void)
 
 /* ----------------------------------------------------------------------------------------------- defaults */
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
-    (void)state;
     samp_params p = samp_default_params();
     assert_u64(p.seed, 0);
     assert_num(p.min_keep, 0);
@@ -135,9 +134,8 @@ static void test_defaults(void **state)
 }
 
 /* The default chain is the one of the contract, sampler by sampler. */
-static void test_default_chain(void **state)
+TEST(test_default_chain)
 {
-    (void)state;
     samp_params p = samp_default_params();
     assert_members(&p, "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext dist");
     p.seed = 99;
@@ -206,9 +204,8 @@ static void bad_(const samp_params *p, int status, const char *name, const char 
 
 #define ABOVE_1 1.0000001f
 
-static void test_bad_fields(void **state)
+TEST(test_bad_fields)
 {
-    (void)state;
     const float least = 9.5367431640625e-7f, most = 1048576.0f; /* 2^-20, 2^20 */
     bad(top_p, 0.0f, SAMP_E_RANGE);
     bad(top_p, -0.1f, SAMP_E_RANGE);
@@ -342,9 +339,8 @@ static void test_bad_fields(void **state)
 }
 
 /* fields that need others */
-static void test_bad_pairs(void **state)
+TEST(test_bad_pairs)
 {
-    (void)state;
     samp_vocab vocab = letters_vocab();
     const samp_logit_bias bias[2] = { { 2, 1.0f }, { 70, 2.0f } };
     samp_params p = samp_default_params();
@@ -384,9 +380,8 @@ static void test_bad_pairs(void **state)
 }
 
 /* NULL params, an object all the same */
-static void test_null_params(void **state)
+TEST(test_null_params)
 {
-    (void)state;
     int status = 1;
     samp_sampler *chain = samp_chain_from_params(NULL, &status);
     float logits[N];
@@ -399,9 +394,8 @@ static void test_null_params(void **state)
 }
 
 /* a zeroed struct is not a valid one */
-static void test_zeroed_params(void **state)
+TEST(test_zeroed_params)
 {
-    (void)state;
     samp_params p;
     const char *field = NULL;
     memset(&p, 0, sizeof p);
@@ -421,9 +415,8 @@ static void ordered_(const char *order, const char *want, int line)
 }
 #define ordered(order, want) ordered_((order), (want), __LINE__)
 
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     ordered(NULL, ALL_NAMES);
     ordered("penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", ALL_NAMES);
     ordered("edskypmxt", ALL_NAMES);
@@ -472,9 +465,8 @@ static void test_order(void **state)
 }
 
 /* In the default order those that are mostly off have their place only while they are on. */
-static void test_default_order_of_what_is_on(void **state)
+TEST(test_default_order_of_what_is_on)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.tfs_z = 0.9f;
     p.top_a = 0.1f;
@@ -501,9 +493,8 @@ static void test_default_order_of_what_is_on(void **state)
     samp_free(chain);
 }
 
-static void test_bad_orders(void **state)
+TEST(test_bad_orders)
 {
-    (void)state;
     static const char *const orders[] = {
         "top_q",        "temperature;nonsense",
         "kz",           "K",
@@ -529,9 +520,8 @@ static void test_bad_orders(void **state)
 }
 
 /* tail_free comes behind top_k if it is on */
-static void test_tfs(void **state)
+TEST(test_tfs)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.tfs_z = 0.9f;
     assert_members(&p, "logit-bias penalties dry top-n-sigma top-k tail-free typical top-p min-p xtc temp-ext dist");
@@ -548,9 +538,8 @@ static void test_tfs(void **state)
 
 /* ------------------------------------------------------------------------------------------- what selects */
 
-static void test_greedy(void **state)
+TEST(test_greedy)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.temp = 0;
     samp_sampler *chain = build(&p);
@@ -572,9 +561,8 @@ static void test_greedy(void **state)
     samp_free(chain);
 }
 
-static void test_mirostat(void **state)
+TEST(test_mirostat)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.mirostat = 2;
     p.seed = 8;
@@ -597,9 +585,8 @@ static void test_mirostat(void **state)
     same_draws(build(&p), hand);
 }
 
-static void test_adaptive(void **state)
+TEST(test_adaptive)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.adaptive_target = 0.3f;
     p.adaptive_decay = 0.75f;
@@ -616,9 +603,8 @@ static void test_adaptive(void **state)
 /* ------------------------------------------------------------------------------ every value arrives in it */
 
 /* One setting at a time, against the sampler made by hand. */
-static void test_each_setting_by_hand(void **state)
+TEST(test_each_setting_by_hand)
 {
-    (void)state;
     for (int kind = 0; kind < 2; kind++)
         for (int which = 0; which < 15; which++) {
             samp_params p = samp_default_params();
@@ -740,9 +726,8 @@ static void test_each_setting_by_hand(void **state)
 }
 
 /* Breakers from the parameters are heeded: the same history is penalised without them, not with them. */
-static void test_dry_breakers(void **state)
+TEST(test_dry_breakers)
 {
-    (void)state;
     samp_vocab vocab = letters_vocab();
     static const char *const e[] = { "e", NULL }, *const none[] = { NULL };
     static const samp_token history[] = { 10, 11, 12, 4, 13, 10, 11, 12 }; /* 4 is "e" */
@@ -769,9 +754,8 @@ static void test_dry_breakers(void **state)
 }
 
 /* Nothing of the parameters is needed after the call (a vocabulary is). */
-static void test_params_are_copied(void **state)
+TEST(test_params_are_copied)
 {
-    (void)state;
     samp_params p = samp_default_params(), q;
     samp_logit_bias *bias = (samp_logit_bias *)malloc(2 * sizeof *bias), kept[2] = { { 4, 3.0f }, { 9, -INFINITY } };
     char *order = (char *)malloc(16), *breaker = (char *)malloc(8);
@@ -809,9 +793,8 @@ static void test_params_are_copied(void **state)
 
 /* ------------------------------------------------------------------------------------ named orders, updating */
 
-static void test_named_orders(void **state)
+TEST(test_named_orders)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.temp = 0.5f;
     p.penalty_repeat = 1.3f;
@@ -824,9 +807,8 @@ static void test_named_orders(void **state)
 }
 
 /* Each disabled value alone leaves the greedy tokens as they are. */
-static void test_disabled_values(void **state)
+TEST(test_disabled_values)
 {
-    (void)state;
     for (int which = 0; which < 14; which++) {
         samp_params p = samp_default_params(), q;
         p.top_k = 0, p.top_p = 1, p.min_p = 0, p.temp = 0;
@@ -892,9 +874,8 @@ static void draw_n(samp_sampler *chain, uint64_t from, uint64_t n)
 }
 
 /* The same parameters again, in the middle: nothing happens. */
-static void test_update_same(void **state)
+TEST(test_update_same)
 {
-    (void)state;
     source rng = source_stream(11);
     for (int i = 0; i < (quickest() ? 60 : 400); i++) {
         samp_params p = random_params(&rng);
@@ -908,9 +889,8 @@ static void test_update_same(void **state)
 }
 
 /* Other parameters: as a chain that had them from the start and was told of the same tokens. */
-static void test_update_other(void **state)
+TEST(test_update_other)
 {
-    (void)state;
     source rng = source_stream(12);
     for (int i = 0; i < (quickest() ? 60 : 400); i++) {
         samp_params p = random_params(&rng), q = random_params(&rng);
@@ -939,9 +919,8 @@ static float mu_of(samp_sampler *chain)
     return inside_mu(last);
 }
 
-static void test_update_learnt(void **state)
+TEST(test_update_learnt)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.mirostat = 2;
     samp_sampler *chain = build(&p);
@@ -958,9 +937,8 @@ static void test_update_learnt(void **state)
 }
 
 /* xtc off for a while: its mt19937 waits. */
-static void test_update_off_and_on(void **state)
+TEST(test_update_off_and_on)
 {
-    (void)state;
     samp_params p = samp_default_params(), off;
     p.rng = SAMP_RNG_MT19937;
     p.xtc_probability = 0.5f;
@@ -975,9 +953,8 @@ static void test_update_off_and_on(void **state)
 }
 
 /* Two of a kind: each goes on where it was itself. */
-static void test_update_two_of_a_kind(void **state)
+TEST(test_update_two_of_a_kind)
 {
-    (void)state;
     samp_params p = samp_default_params();
     p.rng = SAMP_RNG_MT19937;
     p.order = "xtc;top_k;xtc";
@@ -998,9 +975,8 @@ static void test_update_two_of_a_kind(void **state)
 }
 
 /* A chain in a chain keeps that one's random source, whatever its new parameters say. */
-static void test_update_nested(void **state)
+TEST(test_update_nested)
 {
-    (void)state;
     for (int rng = 0; rng < 2; rng++) {
         samp_params p = samp_default_params();
         samp_sampler *outer = samp_chain_init(), *chain = build(&p), *other = samp_chain_init();
@@ -1037,9 +1013,8 @@ static int32_t own_tokens(const samp_vocab *vocab, const char *text, size_t n, s
 }
 
 /* A vocabulary that the user has changed where it stands: what is known of the breakers is asked for again. */
-static void test_update_vocabulary(void **state)
+TEST(test_update_vocabulary)
 {
-    (void)state;
     static const char *const breakers[] = { "ab", "c", NULL };
     for (int what = 0; what < 4; what++) {
         samp_vocab vocab = letters_vocab();
@@ -1060,9 +1035,8 @@ static void test_update_vocabulary(void **state)
 }
 
 /* From a chain without an average to one with it, and what infill's vocabulary must have. */
-static void test_update_adaptive(void **state)
+TEST(test_update_adaptive)
 {
-    (void)state;
     samp_params p = samp_default_params(), q = p;
     p.mirostat = 2;
     q.adaptive_target = 0.5f;
@@ -1081,9 +1055,8 @@ static void test_update_adaptive(void **state)
 
 /* Breakers are looked for in the vocabulary only if they are needed and not known: not of a dry that is off, nor again
    with an update that leaves them as they are. */
-static void test_update_breakers(void **state)
+TEST(test_update_breakers)
 {
-    (void)state;
     static const char *const sets[][4] = { { "ab", "cd", NULL, NULL },
                                            { "ab", "cde", NULL, NULL },
                                            { "ab", NULL, NULL, NULL },
@@ -1144,9 +1117,8 @@ static const char *always_a(const samp_vocab *vocab, samp_token token, size_t *n
 }
 
 /* All breakers are looked for in few walks over the vocabulary. Too many, or too many tokens with one, are refused. */
-static void test_many_breakers(void **state)
+TEST(test_many_breakers)
 {
-    (void)state;
     enum { MOST = 1024, LONG = 30 };
     static char text[MOST + 1][LONG + 1];
     static const char *breakers[MOST + 2];
@@ -1185,9 +1157,8 @@ static void test_many_breakers(void **state)
 }
 
 /* The cost of an update is that of the members, not of their pairs. */
-static void test_update_cost(void **state)
+TEST(test_update_cost)
 {
-    (void)state;
     enum { LONG = 20000 };
     /* without state or p that would need a row */
     static const char *const names[] = {
@@ -1217,9 +1188,8 @@ static void test_update_cost(void **state)
     free(order);
 }
 
-static void test_update_bad(void **state)
+TEST(test_update_bad)
 {
-    (void)state;
     samp_params p = samp_default_params(), q = p;
     p.penalty_repeat = 1.2f;
     samp_sampler *chain = build(&p), *dist = samp_init_dist(1), *bad = NULL;
@@ -1273,9 +1243,8 @@ static int32_t place_of(const samp_sampler *old, int32_t i, const samp_sampler *
 }
 
 /* Members put anywhere into random chains are there after the update to random parameters, where they should be. */
-static void test_update_by_hand(void **state)
+TEST(test_update_by_hand)
 {
-    (void)state;
     static const char *const names[] = { "penalties", "dry",   "top_n_sigma", "top_k",      "typ_p",
                                          "top_p",     "min_p", "xtc",         "temperature" };
     source rng = source_stream(15);
@@ -1321,9 +1290,8 @@ static void test_update_by_hand(void **state)
 }
 
 /* A ban behind the usual chain's front lives through a change of temperature; what can't stay is refused. */
-static void test_update_bans(void **state)
+TEST(test_update_bans)
 {
-    (void)state;
     const samp_logit_bias ban = { 7, -INFINITY };
     samp_params p = samp_default_params();
     samp_sampler *chain = build(&p), *made = samp_chain_init();
@@ -1395,9 +1363,8 @@ static bool draws_digits(samp_sampler *chain)
 }
 
 /* The parameters' grammar: first, kept by updates, replaced by another one; the chain's, on failure too. */
-static void test_grammar(void **state)
+TEST(test_grammar)
 {
-    (void)state;
     digits d = digits_of();
     samp_params p = samp_default_params(), q;
     const char *field = NULL;
@@ -1469,9 +1436,8 @@ static void test_grammar(void **state)
 }
 
 /* A window that grows knows what samp_prev has, whatever it was before, after a rollback and from a saved state too. */
-static void test_update_windows(void **state)
+TEST(test_update_windows)
 {
-    (void)state;
     static const int32_t lengths[] = { 0, 1, 2, 30, 64, 100, 300 };
     source rng = source_stream(16);
     for (int round = 0; round < 400; round++) {
@@ -1510,9 +1476,8 @@ static void test_update_windows(void **state)
 }
 
 /* Nothing is on; each member that is set takes effect, and the temperature comes before what cuts. */
-static void test_plain_params(void **state)
+TEST(test_plain_params)
 {
-    (void)state;
     samp_params p = samp_plain_params(), usual = samp_default_params();
     float logits[N];
     assert_ok(samp_check_params(&p, NULL));
@@ -1556,9 +1521,8 @@ static void test_plain_params(void **state)
 }
 
 /* Rows join, leave and move; one has bad parameters. */
-static void test_batch_from_params(void **state)
+TEST(test_batch_from_params)
 {
-    (void)state;
     samp_params p[4], bad = samp_default_params();
     samp_sampler *rows[4] = { NULL, NULL, NULL, NULL }, *twin[4];
     int status[4];
@@ -1597,45 +1561,4 @@ static void test_batch_from_params(void **state)
     assert_null(rows[0]);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_default_chain),
-        cmocka_unit_test(test_bad_fields),
-        cmocka_unit_test(test_bad_pairs),
-        cmocka_unit_test(test_null_params),
-        cmocka_unit_test(test_zeroed_params),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_default_order_of_what_is_on),
-        cmocka_unit_test(test_bad_orders),
-        cmocka_unit_test(test_tfs),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_mirostat),
-        cmocka_unit_test(test_adaptive),
-        cmocka_unit_test(test_each_setting_by_hand),
-        cmocka_unit_test(test_dry_breakers),
-        cmocka_unit_test(test_params_are_copied),
-        cmocka_unit_test(test_named_orders),
-        cmocka_unit_test(test_disabled_values),
-        cmocka_unit_test(test_update_same),
-        cmocka_unit_test(test_update_other),
-        cmocka_unit_test(test_update_learnt),
-        cmocka_unit_test(test_update_bad),
-        cmocka_unit_test(test_update_off_and_on),
-        cmocka_unit_test(test_update_nested),
-        cmocka_unit_test(test_update_breakers),
-        cmocka_unit_test(test_many_breakers),
-        cmocka_unit_test(test_update_vocabulary),
-        cmocka_unit_test(test_update_adaptive),
-        cmocka_unit_test(test_update_two_of_a_kind),
-        cmocka_unit_test(test_update_cost),
-        cmocka_unit_test(test_update_by_hand),
-        cmocka_unit_test(test_update_bans),
-        cmocka_unit_test(test_update_windows),
-        cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_plain_params),
-        cmocka_unit_test(test_batch_from_params),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

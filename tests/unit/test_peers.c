@@ -305,9 +305,8 @@ static void without_what_is_off(char *text)
     *to = 0;
 }
 
-static void test_requests_taken(void **state)
+TEST(test_requests_taken)
 {
-    (void)state;
     int wrong = 0; /* all of them are told */
     for (size_t i = 0; i < TEST_COUNT(taken); i++) {
         char text[1024];
@@ -327,9 +326,8 @@ static void test_requests_taken(void **state)
 }
 
 /* Values that no description tells. */
-static void test_values_of_members(void **state)
+TEST(test_values_of_members)
 {
-    (void)state;
     samp_settings *settings = served();
     samp_request request;
     static const char *const json =
@@ -382,9 +380,8 @@ static void test_values_of_members(void **state)
 }
 
 /* How many tokens may be thought: a number for the caller, who must be there to be told. */
-static void test_thinking_budgets(void **state)
+TEST(test_thinking_budgets)
 {
-    (void)state;
     static const struct {
         samp_peer peer;
         const char *json, *name;
@@ -446,9 +443,8 @@ static void test_thinking_budgets(void **state)
 }
 
 /* A search is the caller's to make; its chains change and remove nothing but by biases and penalties. */
-static void test_searches(void **state)
+TEST(test_searches)
 {
-    (void)state;
     static const struct {
         samp_peer peer;
         const char *json;
@@ -491,9 +487,8 @@ static void test_searches(void **state)
 }
 
 /* A scale of guidance is told to the caller, who has the second row; 1 is none. */
-static void test_guidance(void **state)
+TEST(test_guidance)
 {
-    (void)state;
     static const struct {
         const char *value;
         float scale;
@@ -524,9 +519,8 @@ static void test_guidance(void **state)
 }
 
 /* Of Anthropic's order nothing is known: the same numbers mean what they mean to vLLM. */
-static void test_anthropic(void **state)
+TEST(test_anthropic)
 {
-    (void)state;
     static const char *const json[] = {
         "{}",
         "{\"temperature\":0.5}",
@@ -554,9 +548,8 @@ static void test_anthropic(void **state)
 }
 
 /* What the settings keep, and what a request says beside them. */
-static void test_settings_kept(void **state)
+TEST(test_settings_kept)
 {
-    (void)state;
     static const struct {
         samp_peer peer;
         const char *json;
@@ -855,9 +848,8 @@ static samp_settings *with_values(void)
     return settings;
 }
 
-static void test_requests_refused(void **state)
+TEST(test_requests_refused)
 {
-    (void)state;
     samp_settings *settings = with_values();
     int wrong = 0; /* all of them are told */
     for (size_t i = 0; i < TEST_COUNT(refused); i++) {
@@ -885,9 +877,8 @@ static void test_requests_refused(void **state)
 }
 
 /* What the settings must have before: a vocabulary's size, and a vocabulary. */
-static void test_settings_first(void **state)
+TEST(test_settings_first)
 {
-    (void)state;
     samp_settings *settings = samp_settings_new();
     samp_request request;
     assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1}}", NULL, &request),
@@ -904,9 +895,8 @@ static void test_settings_first(void **state)
 }
 
 /* The caller sees to some fields itself: whatever they say. */
-static void test_fields_of_the_caller(void **state)
+TEST(test_fields_of_the_caller)
 {
-    (void)state;
 #define LONG_NAME "x_a_name_that_is_longer_than_what_samp_request_has_room_for_in_its_field"
     static const char *const mine[] = {
         "response_format", "request_tag", "options.top_k", "top_kk", LONG_NAME, NULL
@@ -934,9 +924,8 @@ static void test_fields_of_the_caller(void **state)
 /* ---- texts of any kind ---- */
 
 /* Each beginning of a request is none, and each with a byte changed gives a status or settings that are good. */
-static void test_broken_texts(void **state)
+TEST(test_broken_texts)
 {
-    (void)state;
     source rng = source_stream(31);
     samp_settings *settings = served();
     for (size_t i = 0; i < TEST_COUNT(taken); i++) {
@@ -962,9 +951,8 @@ static void test_broken_texts(void **state)
 }
 
 /* A name longer than there is room for, an order longer than anyone needs, and brackets without end. */
-static void test_long_texts(void **state)
+TEST(test_long_texts)
 {
-    (void)state;
     enum { LONG = 5000 };
     char *text = (char *)malloc(2 * LONG + 100);
     samp_settings *settings = served();
@@ -1328,9 +1316,8 @@ static void ours(samp_peer peer, const char *json, const samp_token *text, int n
 
 static bool same_set(const candidates *a, const candidates *b) { return !memcmp(a->kept, b->kept, sizeof a->kept); }
 
-static void test_tokens_each_peer_keeps(void **state)
+TEST(test_tokens_each_peer_keeps)
 {
-    (void)state;
     static candidates mine, theirs;
     for (int peer = 0; peer < N_PEERS; peer++) {
         if (!is_measured(peer)) continue;
@@ -1373,9 +1360,8 @@ static void test_tokens_each_peer_keeps(void **state)
 }
 
 /* Greedy is the largest logit behind the penalties, whatever truncates. */
-static void test_greedy(void **state)
+TEST(test_greedy)
 {
-    (void)state;
     static const char *const json[N_PEERS] = {
         "{\"temperature\":0,\"presence_penalty\":2}",
         "{\"temperature\":0,\"presence_penalty\":2,\"top_k\":3,\"min_p\":0.5}",
@@ -1404,9 +1390,8 @@ static void test_greedy(void **state)
 /* ---- named after what users of those programs complain of ---- */
 
 /* A penalty that a request sets is felt, with the weight that the program gives it, or the request is refused. */
-static void penalties_are_not_ignored(void **state)
+TEST(penalties_are_not_ignored)
 {
-    (void)state;
     static const char *const json[N_PEERS] = {
         "{\"frequency_penalty\":1.5}",
         "{\"frequency_penalty\":1.5}",
@@ -1436,9 +1421,8 @@ static void penalties_are_not_ignored(void **state)
 }
 
 /* Of tokens as likely as the k-th transformers keep all, llama-server and Ollama some; here it is the smaller ids. */
-static void ties_at_top_k(void **state)
+TEST(ties_at_top_k)
 {
-    (void)state;
     static const char *const json[N_PEERS] = {
         NULL, /* it has no top_k */
         "{\"top_k\":3}",
@@ -1461,9 +1445,8 @@ static void ties_at_top_k(void **state)
 }
 
 /* SGLang's top_p is of all tokens, also of those that top_k has removed, as long as there is no min_p. */
-static void top_p_of_what_top_k_has_left(void **state)
+TEST(top_p_of_what_top_k_has_left)
 {
-    (void)state;
     static const struct {
         const char *json;
         int kept;
@@ -1485,9 +1468,8 @@ static void top_p_of_what_top_k_has_left(void **state)
 }
 
 /* Several samples of one request have seeds of their own: as many texts as samples, the same ones each time. */
-static void samples_of_one_seed_differ(void **state)
+TEST(samples_of_one_seed_differ)
 {
-    (void)state;
     enum { SAMPLES = 32, LENGTH = 12 };
     samp_token text[2][SAMPLES][LENGTH];
     float row[N];
@@ -1511,9 +1493,8 @@ static void samples_of_one_seed_differ(void **state)
 /* ---- child seeds ---- */
 
 /* What the comment says: Philox's first two words. A part of the contract, so also as numbers. */
-static void test_child_seed(void **state)
+TEST(test_child_seed)
 {
-    (void)state;
     source rng = source_stream(51);
     for (int round = 0; round < 1000; round++) {
         uint64_t seed = choose(&rng, 8), i = choose(&rng, 8);
@@ -1531,9 +1512,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /* No two of many are alike: of one seed, of neighbouring seeds, of children's children. */
-static void test_child_seeds_collide_nowhere(void **state)
+TEST(test_child_seeds_collide_nowhere)
 {
-    (void)state;
     const size_t many = quickest() ? 1 << 12 : 1 << 18;
     uint64_t *seeds = (uint64_t *)malloc(4 * many * sizeof *seeds);
     for (uint64_t i = 0; i < many; i++) {
@@ -1576,9 +1556,8 @@ static uint64_t neighbour(uint64_t seed, uint64_t i) { return samp_child_seed(se
 static uint64_t grandchild(uint64_t seed, uint64_t i) { return samp_child_seed(samp_child_seed(seed, i), i); }
 static uint64_t counted_up(uint64_t seed, uint64_t i) { return seed + i; }
 
-static void test_child_seeds_are_independent(void **state)
+TEST(test_child_seeds_are_independent)
 {
-    (void)state;
     if (quickest()) skip(); /* 240,000 samplers */
     assert_true(pairs_of(itself, samp_child_seed, false) > 1e-4);
     assert_true(pairs_of(sibling, samp_child_seed, false) > 1e-4);
@@ -1622,9 +1601,8 @@ static const char *const not_llama_servers[] = { "api_server",
                                                  "legacy_api",
                                                  "rep_pen_size" };
 
-static void test_lenient(void **state)
+TEST(test_lenient)
 {
-    (void)state;
     enum { N_NAMES = TEST_COUNT(not_llama_servers) };
     char json[4096] = "{\"top_k\":7,\"prompt\":\"a\"", want[1024] = "", left[1024], text[1024], plain[1024];
     samp_request request;
@@ -1688,9 +1666,8 @@ static void test_lenient(void **state)
 }
 
 /* Penalties of programs that look at the whole text do so, though the caller has not said how long it may be. */
-static void test_penalties_over_the_whole_text(void **state)
+TEST(test_penalties_over_the_whole_text)
 {
-    (void)state;
     static const struct {
         samp_peer peer;
         const char *json;
@@ -1729,32 +1706,4 @@ static void test_penalties_over_the_whole_text(void **state)
         }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests_taken),
-        cmocka_unit_test(test_values_of_members),
-        cmocka_unit_test(test_settings_kept),
-        cmocka_unit_test(test_thinking_budgets),
-        cmocka_unit_test(test_guidance),
-        cmocka_unit_test(test_searches),
-        cmocka_unit_test(test_anthropic),
-        cmocka_unit_test(test_requests_refused),
-        cmocka_unit_test(test_settings_first),
-        cmocka_unit_test(test_fields_of_the_caller),
-        cmocka_unit_test(test_broken_texts),
-        cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_tokens_each_peer_keeps),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(penalties_are_not_ignored),
-        cmocka_unit_test(ties_at_top_k),
-        cmocka_unit_test(top_p_of_what_top_k_has_left),
-        cmocka_unit_test(samples_of_one_seed_differ),
-        cmocka_unit_test(test_lenient),
-        cmocka_unit_test(test_penalties_over_the_whole_text),
-        cmocka_unit_test(test_child_seed),
-        cmocka_unit_test(test_child_seeds_collide_nowhere),
-        cmocka_unit_test(test_child_seeds_are_independent),
-    };
-    return test_run(argc, argv, tests, load_rows, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, load_rows, NULL); }

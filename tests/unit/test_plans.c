@@ -356,14 +356,13 @@ static samp_sampler *make_plan_chain(source *s, size_t n)
 }
 
 /* Tokens and states of random chains, three tokens each. */
-static void test_an_executor(void **state)
+TEST(test_an_executor)
 {
     const uint64_t n_cases = cases(400000, 2000), seed = test_seed();
     uint64_t tokens = 0, waits = 0, of_kind[SAMPI_N_KINDS] = { 0 };
     static toy_row row;
     static float logits[TOY_MOST];
     static samp_token_data candidates[TOY_MOST];
-    (void)state;
     for (uint64_t i = 0; i < n_cases; i++) {
         source s = source_seed(seed + i);
         const size_t n = make_length(&s, TOY_MOST);
@@ -403,9 +402,8 @@ static void test_an_executor(void **state)
 }
 
 /* Kinds whose draws had one number would draw the same random bits; one that selects without a number always the same. */
-static void test_numbers_of_draws(void **state)
+TEST(test_numbers_of_draws)
 {
-    (void)state;
     for (int a = 0; a < SAMPI_N_KINDS; a++) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)a);
         assert_true(!(traits->flags & SAMPI_SELECTS) || traits->draws || a == SAMPI_GREEDY);
@@ -416,9 +414,8 @@ static void test_numbers_of_draws(void **state)
 
 /* What code does with any kind it reads from the kind's row: the order of samp_plain_params has all that a setting can
    switch on, and min_keep and the number of a floor are fields, wherever a kind's struct has them. */
-static void test_rows_of_the_table(void **state)
+TEST(test_rows_of_the_table)
 {
-    (void)state;
     const samp_params plain = samp_plain_params();
     samp_sampler *chain = samp_chain_from_params(&plain, NULL);
     assert_ok(samp_status(chain, NULL));
@@ -443,9 +440,4 @@ static void test_rows_of_the_table(void **state)
     samp_free(chain);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_an_executor), cmocka_unit_test(test_numbers_of_draws),
-                                        cmocka_unit_test(test_rows_of_the_table) };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

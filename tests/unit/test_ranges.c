@@ -130,9 +130,8 @@ static void number(const struct constructor *of, double *values, size_t i)
         refuses(of, values, i, -INFINITY);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     int n = 0;
     some_vocab_index = samp_vocab_index_init(some_vocab, NULL);
     some_grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "ab+c", NULL, NULL);
@@ -156,8 +155,4 @@ static void test_ranges(void **state)
     assert_true(n > 80); /* the table was read */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ranges) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -272,10 +272,9 @@ static size_t clip(size_t x, size_t lo, size_t hi) { return x < lo ? lo : x > hi
 
 /* ============================================================================================= truncation */
 
-static void test_softmax(void **state)
+TEST(test_softmax)
 {
     source rng = source_stream(1);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(400); i++) {
         start_any(&rng);
@@ -290,10 +289,9 @@ static void test_softmax(void **state)
     finish("softmax");
 }
 
-static void test_greedy(void **state)
+TEST(test_greedy)
 {
     source rng = source_stream(2);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(400); i++) {
         start_any(&rng);
@@ -307,10 +305,9 @@ static void test_greedy(void **state)
     finish("greedy");
 }
 
-static void test_top_k(void **state)
+TEST(test_top_k)
 {
     source rng = source_stream(3);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(600); i++) {
         start_any(&rng);
@@ -332,11 +329,10 @@ static void test_top_k(void **state)
 }
 
 /* the smallest prefix with mass * 2^64 >= floor(p * 2^64) * z, in integers of 128 bits */
-static void test_top_p(void **state)
+TEST(test_top_p)
 {
     source rng = source_stream(4);
     static real mass[N_MAX];
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -385,10 +381,9 @@ static void expect_kept_above(real cut, real scale, size_t min_keep)
     expect_count(cur.size, want, l, cut, scale);
 }
 
-static void test_min_p(void **state)
+TEST(test_min_p)
 {
     source rng = source_stream(5);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -469,43 +464,37 @@ static real of_p_less_norm(real ln_x)
     return above > 0 ? ln_x + logl(above / (z * z * (n - 1))) : -(real)INFINITY;
 }
 
-static void test_top_a(void **state)
+TEST(test_top_a)
 {
-    (void)state;
     test_threshold("top_a", 61, samp_init_top_a, of_top_a);
 }
 
-static void test_p_less(void **state)
+TEST(test_p_less)
 {
-    (void)state;
     test_threshold("p_less", 62, samp_init_p_less, of_p_less);
 }
 
-static void test_p_less_norm(void **state)
+TEST(test_p_less_norm)
 {
-    (void)state;
     test_threshold("p_less_norm", 65, samp_init_p_less_norm, of_p_less_norm);
 }
 
-static void test_epsilon(void **state)
+TEST(test_epsilon)
 {
-    (void)state;
     test_threshold("epsilon", 63, samp_init_epsilon, of_epsilon);
 }
 
-static void test_eta(void **state)
+TEST(test_eta)
 {
-    (void)state;
     test_threshold("eta", 64, samp_init_eta, of_eta);
 }
 
 /* The greedy rule: tokens in order, as long as the entropy of what is chosen, made to sum to 1, stays within the share
    of the row's. With the integer weights w: -ln of w / sum is ln sum + d, but for the rounding of w. */
-static void test_top_h(void **state)
+TEST(test_top_h)
 {
     source rng = source_stream(66);
     static real entropy[N_MAX];
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -533,10 +522,9 @@ static void test_top_h(void **state)
 }
 
 /* Algorithm 1 of the paper: the place of the largest (l_i - l_i+1) / (i range), or tau / range places. */
-static void test_min_k(void **state)
+TEST(test_min_k)
 {
     source rng = source_stream(67);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -570,10 +558,9 @@ static void test_min_k(void **state)
 }
 
 /* ln p, as far as f32 holds it. */
-static void test_log_softmax(void **state)
+TEST(test_log_softmax)
 {
     source rng = source_stream(68);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(800); i++) {
         start_any(&rng);
@@ -607,12 +594,11 @@ static real log_sum_of(const float *x, size_t n)
 }
 
 /* Guidance by its formula, on every instruction set, in place too; a bad row changes nothing. */
-static void test_guide(void **state)
+TEST(test_guide)
 {
     enum { MOST = 1200 };
     static float x[2][MOST], out[MOST], first[MOST], copy[MOST];
     source rng = source_stream(71);
-    (void)state;
     for (int round = 0; round < rounds(2000); round++) {
         const size_t n = 1 + (size_t)below(&rng, round % 4 ? 70 : MOST);
         const float scale = round % 5 ? (float)(4 * normal(&rng)) : 1.0f;
@@ -662,10 +648,9 @@ static void test_guide(void **state)
 }
 
 /* Each logit by the formula as it was published, with x = l - max. */
-static void test_smoothing(void **state)
+TEST(test_smoothing)
 {
     source rng = source_stream(65);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(800); i++) {
         start_any(&rng);
@@ -755,11 +740,10 @@ static size_t expect_infill(size_t *kept, real *p, bool *doubt)
     return n;
 }
 
-static void test_infill(void **state)
+TEST(test_infill)
 {
     source rng = source_stream(62);
     int ends = 0, merged = 0;
-    (void)state;
     begin();
     for (int i = 0; i < rounds(3000); i++) {
         size_t n = 1 + below(&rng, 60), kept[100];
@@ -791,9 +775,8 @@ static void test_infill(void **state)
 }
 
 /* The vocabulary that it needs, and the token to end with. */
-static void test_infill_vocab(void **state)
+TEST(test_infill_vocab)
 {
-    (void)state;
     samp_vocab v = hole;
     const char *field;
     for (int i = 0; i < 5; i++) {
@@ -828,11 +811,10 @@ static void test_infill_vocab(void **state)
 }
 
 /* keep the first i tokens, i the smallest with a_0 + ... + a_i > z */
-static void test_tail_free(void **state)
+TEST(test_tail_free)
 {
     source rng = source_stream(6);
     static real a[N_MAX], mass[N_MAX];
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -903,11 +885,10 @@ static void typical_forgive(real p, size_t min_keep)
     count.forgiven += ref.d[ref.n - 1] > 1e-6L; /* flatter rows have no order worth counting */
 }
 
-static void test_typical(void **state)
+TEST(test_typical)
 {
     static scored typical[N_MAX];
     source rng = source_stream(7);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -935,10 +916,9 @@ static void test_typical(void **state)
     finish("typical");
 }
 
-static void test_top_n_sigma(void **state)
+TEST(test_top_n_sigma)
 {
     source rng = source_stream(8);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -973,12 +953,11 @@ static void test_top_n_sigma(void **state)
 }
 
 /* with p = 1 it acts whenever it may: of the k tokens with probability >= t the first k - 1 in order go */
-static void test_xtc(void **state)
+TEST(test_xtc)
 {
     source rng = source_stream(9);
     static real q[N_MAX];
     long acted = 0;
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -1007,11 +986,10 @@ static void test_xtc(void **state)
 }
 
 /* The same with exempt tokens, mostly likely ones: of the first k - 1 in order those go that are not exempt. */
-static void test_xtc_except(void **state)
+TEST(test_xtc_except)
 {
     source rng = source_stream(29);
     long acted = 0, spared = 0;
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -1061,10 +1039,9 @@ static float clamp_logit(float l)
     return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : x;
 }
 
-static void test_temp(void **state)
+TEST(test_temp)
 {
     source rng = source_stream(10);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(800); i++) {
         start_any(&rng);
@@ -1108,10 +1085,9 @@ static void test_temp(void **state)
 }
 
 /* T from the entropy, then l * (1 / T) with T in f32; T at a rounding boundary of f32 may go either way */
-static void test_temp_ext(void **state)
+TEST(test_temp_ext)
 {
     source rng = source_stream(11);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
@@ -1164,12 +1140,11 @@ static void test_temp_ext(void **state)
     finish("temp_ext");
 }
 
-static void test_logit_bias(void **state)
+TEST(test_logit_bias)
 {
     source rng = source_stream(12);
     static float want[N_MAX];
     static samp_logit_bias bias[64];
-    (void)state;
     begin();
     for (int i = 0; i < rounds(800); i++) {
         start_any(&rng);
@@ -1211,11 +1186,10 @@ static void test_logit_bias(void **state)
 }
 
 /* counts by looking through the whole history each time */
-static void test_penalties(void **state)
+TEST(test_penalties)
 {
     source rng = source_stream(13);
     static samp_token history[512];
-    (void)state;
     begin();
     for (int i = 0; i < rounds(150); i++) {
         int32_t last_n = (int32_t)below(&rng, 4) == 0 ? (int32_t)below(&rng, 4) : (int32_t)below(&rng, 130);
@@ -1347,13 +1321,12 @@ static int dry_length(const samp_token *h, size_t n, size_t limit, samp_token t)
     return best;
 }
 
-static void test_dry(void **state)
+TEST(test_dry)
 {
     source rng = source_stream(14);
     static samp_token history[4096];
     static const char *const all_breakers[] = { "\n", "<end>", "ab:", ":", "c<e", "dnc", "dn" };
     long penalised = 0, limited = 0;
-    (void)state;
     begin();
     for (int i = 0; i < rounds(250); i++) {
         const char *breakers[TEST_COUNT(all_breakers)];
@@ -1439,10 +1412,9 @@ static size_t expect_selected(bool over_kept)
     return at;
 }
 
-static void test_dist(void **state)
+TEST(test_dist)
 {
     source rng = source_stream(15);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(400); i++) {
         start_any(&rng);
@@ -1456,13 +1428,12 @@ static void test_dist(void **state)
 
 /* In decimal numbers: a token is drawn again if 100 times its count is at least the percents times the window. Then it
    is mostly another one, as a thousand tokens are nearly as likely. */
-static void test_ras(void **state)
+TEST(test_ras)
 {
     enum { WIDE = 1000 };
     source rng = source_stream(31);
     static float flat[WIDE];
     long again = 0, same = 0, once = 0;
-    (void)state;
     flat[7] = 0.01f;
     for (int i = 0; i < rounds(4000); i++) {
         const int32_t window = 1 + (int32_t)below(&rng, 120), percents = (int32_t)below(&rng, 101);
@@ -1548,28 +1519,25 @@ static void mirostat_sequence(source *rng, int version)
     samp_free(s);
 }
 
-static void test_mirostat(void **state)
+TEST(test_mirostat)
 {
     source rng = source_stream(16);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(100); i++) mirostat_sequence(&rng, 1);
     finish("mirostat");
 }
 
-static void test_mirostat_v2(void **state)
+TEST(test_mirostat_v2)
 {
     source rng = source_stream(17);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(100); i++) mirostat_sequence(&rng, 2);
     finish("mirostat_v2");
 }
 
-static void test_adaptive_p(void **state)
+TEST(test_adaptive_p)
 {
     source rng = source_stream(18);
-    (void)state;
     begin();
     for (int i = 0; i < rounds(100); i++) {
         size_t n = make_size(&rng);
@@ -1623,20 +1591,4 @@ static void test_adaptive_p(void **state)
     finish("adaptive_p");
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),       cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_p_less),      cmocka_unit_test(test_p_less_norm),  cmocka_unit_test(test_epsilon),
-        cmocka_unit_test(test_eta),         cmocka_unit_test(test_top_h),        cmocka_unit_test(test_min_k),
-        cmocka_unit_test(test_guide),       cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),
-        cmocka_unit_test(test_infill),      cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_typical),     cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_xtc_except),  cmocka_unit_test(test_temp),         cmocka_unit_test(test_temp_ext),
-        cmocka_unit_test(test_logit_bias),  cmocka_unit_test(test_penalties),    cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_ras),         cmocka_unit_test(test_dist),         cmocka_unit_test(test_mirostat),
-        cmocka_unit_test(test_mirostat_v2), cmocka_unit_test(test_adaptive_p),
-    };
-    return test_run(argc, argv, tests, load_rows, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, load_rows, NULL); }

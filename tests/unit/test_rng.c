@@ -20,9 +20,8 @@ static const struct {
       { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
 };
 
-static void test_philox_known_answers(void **state)
+TEST(test_philox_known_answers)
 {
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(philox_vectors); i++) {
         uint32_t out[4];
         sampi_philox(philox_vectors[i].counter, philox_vectors[i].key, out);
@@ -46,10 +45,9 @@ static void philox_again(const uint32_t counter[4], const uint32_t key[2], uint3
     out[0] = (uint32_t)l0, out[1] = (uint32_t)r0, out[2] = (uint32_t)l1, out[3] = (uint32_t)r1;
 }
 
-static void test_philox_random(void **state)
+TEST(test_philox_random)
 {
     source rng = source_stream(1);
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         uint32_t counter[4], key[2], out[4], want[4];
         for (int k = 0; k < 4; k++) counter[k] = (uint32_t)choose(&rng, 8) >> (below(&rng, 4) * 8);
@@ -74,11 +72,10 @@ static samp_token dist_flat(samp_sampler *s, uint64_t position)
 }
 
 /* all 128 bits, the low ones too, which hardly ever decide a token */
-static void test_random_words(void **state)
+TEST(test_random_words)
 {
     source rng = source_stream(2);
     sampi_sampler *s = (sampi_sampler *)samp_init_xtc(0.5f, 0.1f, 0, 0);
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         uint32_t key[2], counter[4], out[4], attempt = (uint32_t)below(&rng, 9);
         uint64_t r[2];
@@ -99,12 +96,11 @@ static void test_random_words(void **state)
     samp_free(&s->base);
 }
 
-static void test_counter_layout(void **state)
+TEST(test_counter_layout)
 {
     static const uint64_t seeds[] = { 0, 1, 0x0123456789abcdef, UINT64_MAX };
     static const uint64_t positions[] = { 0, 1, 2, 77, 0xffffffff, 0x100000000, 0xfedcba9876543210 };
     enum { DIST = 1 }; /* dist's number among the kinds that draw */
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(seeds); i++) {
         samp_sampler *s = samp_init_dist(seeds[i]), *chain = samp_chain_init();
         assert_ok(samp_chain_add(chain, samp_init_dist(seeds[i] + 1)));
@@ -155,10 +151,9 @@ static const struct {
         2673539693u, 1117955853u } },
 };
 
-static void test_mt19937(void **state)
+TEST(test_mt19937)
 {
     static sampi_mt mt;
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(mt_vectors); i++) {
         size_t k = 0;
         sampi_mt_seed(&mt, mt_vectors[i].seed);
@@ -258,10 +253,9 @@ static const struct {
     { 4294967295u, 0x1.c92412218fe6ap-4, 0x1.d323d8p-1f, 2416749639u, 0x1.93fc7p-1f, 0x1.8f5ca1ad0d7ap-1 },
 };
 
-static void test_uniform_numbers(void **state)
+TEST(test_uniform_numbers)
 {
     static sampi_mt mt;
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(double_vectors); i++) {
         sampi_mt_seed(&mt, double_vectors[i].seed);
         for (int k = 0; k < 6; k++) assert_true(sampi_mt_double(&mt) == double_vectors[i].out[k]);
@@ -301,10 +295,9 @@ static void mt_rig(sampi_mt *mt, uint32_t first, uint32_t second)
 }
 
 /* 1.0 would be outside of [0, 1): libstdc++ returns the number before it */
-static void test_uniform_below_one(void **state)
+TEST(test_uniform_below_one)
 {
     static sampi_mt mt;
-    (void)state;
     mt_rig(&mt, 12345, 0xdeadbeef);
     assert_u64(sampi_mt_next(&mt), 12345);
     assert_u64(sampi_mt_next(&mt), 0xdeadbeef);
@@ -403,10 +396,9 @@ static void discrete_begin(uint32_t seed)
     assert_ok(samp_set_rng(discrete_source, SAMP_RNG_MT19937));
 }
 
-static void test_discrete(void **state)
+TEST(test_discrete)
 {
     float harmonic[50];
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(discrete_vectors); i++) {
         discrete_begin(discrete_vectors[i].seed);
         for (int k = 0; k < 20; k++)
@@ -437,9 +429,8 @@ static uint64_t outputs_used(samp_sampler *s, size_t n)
     return used;
 }
 
-static void test_outputs_used(void **state)
+TEST(test_outputs_used)
 {
-    (void)state;
     assert_num(outputs_used(samp_init_dist(1), 1), 2);
     assert_num(outputs_used(samp_init_dist(1), 8), 2);
     assert_num(outputs_used(samp_init_mirostat_v2(1, 5, 0.1f), 1), 0);
@@ -450,18 +441,4 @@ static void test_outputs_used(void **state)
     assert_num(outputs_used(samp_init_xtc(0.5f, 0.1f, 0, 1), 8), 1);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_philox_known_answers),
-        cmocka_unit_test(test_philox_random),
-        cmocka_unit_test(test_random_words),
-        cmocka_unit_test(test_counter_layout),
-        cmocka_unit_test(test_mt19937),
-        cmocka_unit_test(test_uniform_numbers),
-        cmocka_unit_test(test_uniform_below_one),
-        cmocka_unit_test(test_discrete),
-        cmocka_unit_test(test_outputs_used),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -345,9 +345,8 @@ static void random_walk(uint64_t number)
     samp_free(w.start);
 }
 
-static void test_random_walks(void **state)
+TEST(test_random_walks)
 {
-    (void)state;
     uint64_t n = cases(100000, 300);
     for (uint64_t i = 0; i < n; i++) random_walk(i);
     assert_true(n < 2000 || (n_awaiting[0] > 30 && n_awaiting[1] > 3));
@@ -355,9 +354,8 @@ static void test_random_walks(void **state)
 }
 
 /* A kind that a token or a draw changes, as a saved state or an accept tells, must say how to go back. */
-static void test_every_kind(void **state)
+TEST(test_every_kind)
 {
-    (void)state;
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const sampi_hooks *hooks = sampi_traits_of((sampi_kind)kind)->hooks;
         assert_num((hooks->accept || hooks->state), hooks->past || hooks->ready);
@@ -368,9 +366,8 @@ static void test_every_kind(void **state)
 /* ------------------------------------------------------------------------------------------- piece by piece */
 
 /* From any count of outputs to any before it, all 624 words. */
-static void test_mt_goes_back(void **state)
+TEST(test_mt_goes_back)
 {
-    (void)state;
     enum { FAR = 3000 };
     static sampi_mt at[FAR + 1];
     for (uint32_t seed = 0; seed < 5; seed++) {
@@ -393,9 +390,8 @@ static void test_mt_goes_back(void **state)
 }
 
 /* What is refused, and that it changes nothing. */
-static void test_bad_calls(void **state)
+TEST(test_bad_calls)
 {
-    (void)state;
     static unsigned char before[MOST_BYTES], after[MOST_BYTES];
     samp_sampler *chain = chain_of(samp_init_penalties(8, 1.1f, 0.0f, 0.0f), samp_init_dist(1), NULL);
     samp_sampler *bad = samp_init_top_p(2.0f, 0), *member = samp_chain_get(chain, 0);
@@ -431,9 +427,8 @@ static void test_bad_calls(void **state)
 }
 
 /* What is done to the chain otherwise, or to a member, forgets. */
-static void test_what_forgets(void **state)
+TEST(test_what_forgets)
 {
-    (void)state;
     samp_params params = samp_default_params();
     samp_sampler *chain = samp_chain_from_params(&params, NULL), *inner = samp_chain_init();
     for (int how = 0; how < 8; how++) {
@@ -456,9 +451,8 @@ static void test_what_forgets(void **state)
 }
 
 /* A draw that no token was accepted behind is taken back by 0, with its random numbers: a banned token's. */
-static void test_draws_taken_back(void **state)
+TEST(test_draws_taken_back)
 {
-    (void)state;
     float row[N];
     samp_sampler *chain = chain_of(samp_init_temp(2.0f), samp_init_dist(3), NULL);
     row_of(4, row);
@@ -478,9 +472,8 @@ static void test_draws_taken_back(void **state)
 }
 
 /* The ratio test of samp_verify draws otherwise; its tokens go back as others do, all or some. */
-static void test_verify_by_ratio(void **state)
+TEST(test_verify_by_ratio)
 {
-    (void)state;
     enum { ROWS = 4 };
     static unsigned char before[MOST_BYTES], after[MOST_BYTES];
     float row[(ROWS + 1) * N];
@@ -534,9 +527,8 @@ static int counter_rollback(samp_sampler *s, int32_t n)
     return c->answer;
 }
 
-static void test_custom(void **state)
+TEST(test_custom)
 {
-    (void)state;
     static const samp_sampler_i able = { NULL, counter_accept, test_nothing_apply, NULL, NULL,
                                          NULL, NULL,           counter_rollback };
     static const samp_sampler_i unable = { NULL, counter_accept, test_nothing_apply, NULL, NULL, NULL, NULL, NULL };
@@ -582,9 +574,8 @@ static void test_custom(void **state)
 /* ---- grammars ---- */
 
 /* Each has its own records; one that a limit on memory makes forget says so, and nothing goes back. */
-static void test_grammar(void **state)
+TEST(test_grammar)
 {
-    (void)state;
     float row[N];
     uint32_t bits[2];
     unsigned char x[500], y[500];
@@ -617,9 +608,8 @@ static void test_grammar(void **state)
 }
 
 /* The end of a text is a token like others, though it leaves the grammar as it is. */
-static void test_grammar_ends(void **state)
+TEST(test_grammar_ends)
 {
-    (void)state;
     static const samp_token text[] = { 0, 1, N - 1, N - 1 }; /* {} */
     samp_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
     for (size_t i = 0; i < TEST_COUNT(text); i++) assert_ok(samp_accept(s, text[i]));
@@ -636,9 +626,8 @@ static void test_grammar_ends(void **state)
 }
 
 /* Back over the trigger a lazy grammar waits again, with what its expressions had read. */
-static void test_grammar_waits_again(void **state)
+TEST(test_grammar_waits_again)
 {
-    (void)state;
     static const char *const trigger[] = { "{\"a" };
     samp_sampler *s = samp_init_grammar_lazy(vocab_index, grammar[0], trigger, 1, NULL, 0);
     assert_ok(samp_accept(s, 8));
@@ -663,9 +652,8 @@ static void test_grammar_waits_again(void **state)
 }
 
 /* Frames and states are swept, and the places before the last tokens are good all the same. */
-static void test_grammar_is_swept(void **state)
+TEST(test_grammar_is_swept)
 {
-    (void)state;
     uint32_t mask[400], now;
     samp_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
     assert_ok(samp_set_rollback(s, 300));
@@ -700,9 +688,8 @@ static void test_grammar_is_swept(void **state)
 /* ---- memory ---- */
 
 /* The first token takes it, or samp_reserve; then nothing is allocated, whatever goes back. */
-static void test_no_allocation(void **state)
+TEST(test_no_allocation)
 {
-    (void)state;
     float row[N];
     row_of(4, row);
     for (uint64_t number = 1; number < 300; number++) {
@@ -729,9 +716,8 @@ static void test_no_allocation(void **state)
 }
 
 /* Without memory nothing is kept, and tokens are accepted all the same; who asks for it is told. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     float row[N];
     row_of(4, row);
     samp_sampler *chain = chain_of(samp_init_penalties(8, 1.1f, 0.0f, 0.0f), samp_init_dist(1), NULL), *copy;
@@ -784,23 +770,4 @@ static void test_no_memory(void **state)
     samp_free(s);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_random_walks),
-        cmocka_unit_test(test_mt_goes_back),
-        cmocka_unit_test(test_bad_calls),
-        cmocka_unit_test(test_what_forgets),
-        cmocka_unit_test(test_draws_taken_back),
-        cmocka_unit_test(test_verify_by_ratio),
-        cmocka_unit_test(test_custom),
-        cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_grammar_ends),
-        cmocka_unit_test(test_grammar_waits_again),
-        cmocka_unit_test(test_grammar_is_swept),
-        cmocka_unit_test(test_no_allocation),
-        cmocka_unit_test(test_no_memory),
-    };
-    return test_run(argc, argv, tests, make_grammars, free_grammars);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, make_grammars, free_grammars); }

@@ -152,9 +152,8 @@ static const kind_of_sampler kinds[] = {
 /* clang-format on */
 
 /* But for infill, which ends a text with a token that may have been masked. */
-static void test_every_sampler_is_here(void **state)
+TEST(test_every_sampler_is_here)
 {
-    (void)state;
     for (size_t k = 0, i; k < N_ALL; k++) {
         if (all[k] == make_infill) continue;
         for (i = 0; i < TEST_COUNT(kinds) && !is_named(kinds[i].name, k);) i++;
@@ -255,9 +254,8 @@ static void check_all(source *rng, const float *logits, size_t n)
         for (size_t k = 0; k < TEST_COUNT(kinds); k++) check_row(&kinds[k], kind, rng, logits, n);
 }
 
-static void test_random_rows(void **state)
+TEST(test_random_rows)
 {
-    (void)state;
     source rng = source_stream(100);
     float logits[N];
     for (size_t n = 1; n <= 67; n++)
@@ -274,9 +272,8 @@ static void test_random_rows(void **state)
         }
 }
 
-static void test_all_equal(void **state)
+TEST(test_all_equal)
 {
-    (void)state;
     static const float values[] = { 0.0f,    -0.0f,    1.0f,   -5.5f,   3e38f, -3e38f,
                                     FLT_MAX, -FLT_MAX, 1e-45f, -1e-45f, 1e-39f };
     source rng = source_stream(101);
@@ -288,9 +285,8 @@ static void test_all_equal(void **state)
         }
 }
 
-static void test_extreme_rows(void **state)
+TEST(test_extreme_rows)
 {
-    (void)state;
     static const float rows[][6] = {
         { 3e38f, -3e38f, 0.0f, 3e38f, -3e38f, 1.0f },
         { FLT_MAX, FLT_MAX, -FLT_MAX, -FLT_MAX, FLT_MAX, 0.0f },
@@ -312,9 +308,8 @@ static void test_extreme_rows(void **state)
 }
 
 /* The one decisive token stands at every index of every length: alone unmasked; or far above the rest. */
-static void test_every_index(void **state)
+TEST(test_every_index)
 {
-    (void)state;
     source rng = source_stream(103);
     float logits[N];
     for (size_t n = 1; n <= 52; n++)
@@ -358,9 +353,8 @@ static void test_every_index(void **state)
 }
 
 /* `selected`: what does not select forgets it, even where nothing changes; llama.cpp keeps the index */
-static void test_selected_is_forgotten(void **state)
+TEST(test_selected_is_forgotten)
 {
-    (void)state;
     static const float logits[6] = { 1.0f, 5.0f, -2.0f, 4.0f, 2.0f, -INFINITY };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(kinds); k++)
@@ -394,9 +388,8 @@ static void test_selected_is_forgotten(void **state)
 
 /* ------------------------------------------------------------------------------------------------- greedy */
 
-static void test_greedy(void **state)
+TEST(test_greedy)
 {
-    (void)state;
     samp_token_data data[8];
     samp_token_data_array cur;
     const float ties[] = { 1.0f, 3.0f, 2.0f, 3.0f, 3.0f };
@@ -444,9 +437,8 @@ static void test_greedy(void **state)
 
 /* --------------------------------------------------------------------------------------- dist and softmax */
 
-static void test_softmax(void **state)
+TEST(test_softmax)
 {
-    (void)state;
     golden(samp_init_softmax(), FOUR, FOUR_DOWN);
     golden(samp_init_softmax(), PROBS(0.0, 0.25, 0.5, 0.25), PROBS(0.5, 0.25, 0.25, 0.0));
     for (int kind = 0; kind < KINDS; kind++) {
@@ -473,9 +465,8 @@ static void test_softmax(void **state)
     }
 }
 
-static void test_dist(void **state)
+TEST(test_dist)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         samp_token_data data[8];
         const double probs[] = { 0.1, 0.2, 0.0, 0.3, 0.4 };
@@ -512,9 +503,8 @@ static void test_dist(void **state)
 }
 
 /* A weight of round(2^40 e^d) = 0 is never drawn: e^-28.5 is 0.46 of the unit, e^-27 is 2. */
-static void test_dist_weightless(void **state)
+TEST(test_dist_weightless)
 {
-    (void)state;
     enum { N = 4096 };
     static samp_token_data data[N];
     static float logits[N];
@@ -532,9 +522,8 @@ static void test_dist_weightless(void **state)
 }
 
 /* ... at any distance. */
-static void test_p_far_below(void **state)
+TEST(test_p_far_below)
 {
-    (void)state;
     static samp_sampler *(*const makers[])(void) = { make_softmax, make_dist };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(makers); k++)
@@ -550,9 +539,8 @@ static void test_p_far_below(void **state)
 
 /* -------------------------------------------------------------------------------------------------- top_k */
 
-static void test_top_k(void **state)
+TEST(test_top_k)
 {
-    (void)state;
     golden(samp_init_top_k(1), FOUR, PROBS(1.0));
     golden(samp_init_top_k(3), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9));
     golden(samp_init_top_k(4), FOUR, FOUR_DOWN);
@@ -564,9 +552,8 @@ static void test_top_k(void **state)
 }
 
 /* With ties kept: all that equal the k-th, whichever ids they have; k counts no masked ones, in either arithmetic. */
-static void test_top_k_ties(void **state)
+TEST(test_top_k_ties)
 {
-    (void)state;
     golden(samp_init_top_k_ties(1), PROBS(0.3, 0.4, 0.3), PROBS(1.0));
     golden(samp_init_top_k_ties(2), PROBS(0.3, 0.4, 0.3), PROBS(0.4, 0.3, 0.3));
     golden(samp_init_top_k_ties(1), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
@@ -586,9 +573,8 @@ static void test_top_k_ties(void **state)
 }
 
 /* every k on every length, many ties, shuffled: the first k of the sorted array, without the masked ones */
-static void test_top_k_all(void **state)
+TEST(test_top_k_all)
 {
-    (void)state;
     source rng = source_stream(110);
     float logits[160];
     samp_token_data data[160], want[160];
@@ -623,9 +609,8 @@ static void test_top_k_all(void **state)
 
 /* The sort behind all of them, with few partitions left: it gives up quicksort, and is right all the same. For public
    calls it takes an adversary's row (typical_gives_up_quickselect in test_fast.c), so the private function is called. */
-static void test_sort_depth(void **state)
+TEST(test_sort_depth)
 {
-    (void)state;
     source rng = source_stream(111);
     samp_token_data data[200], want[200];
     float logits[200];
@@ -646,9 +631,8 @@ static void test_sort_depth(void **state)
 
 /* -------------------------------------------------------------------------------------------------- top_p */
 
-static void test_top_p(void **state)
+TEST(test_top_p)
 {
-    (void)state;
     golden(samp_init_top_p(1e-9f, 0), FOUR, PROBS(1.0));
     golden(samp_init_top_p(1e-30f, 0), FOUR, PROBS(1.0));
     golden(samp_init_top_p(1e-45f, 0), FOUR, PROBS(1.0));
@@ -678,9 +662,8 @@ static void test_top_p(void **state)
 }
 
 /* What is left in the array: the order, p over all the tokens, ties by id, masked tokens uncounted. */
-static void test_top_p_leaves(void **state)
+TEST(test_top_p_leaves)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         samp_token_data data[8];
         const double probs[] = { 0.1, 0.0, 0.4, 0.0, 0.3, 0.2 };
@@ -712,9 +695,8 @@ static void test_top_p_leaves(void **state)
 }
 
 /* Flat rows of every length: the first ceil(p n) tokens, for p between all the steps. */
-static void test_top_p_flat(void **state)
+TEST(test_top_p_flat)
 {
-    (void)state;
     samp_token_data data[80];
     float logits[80] = { 0 };
     for (size_t n = 1; n <= 67; n++)
@@ -729,9 +711,8 @@ static void test_top_p_flat(void **state)
 
 /* -------------------------------------------------------------------------------------------------- min_p */
 
-static void test_min_p(void **state)
+TEST(test_min_p)
 {
-    (void)state;
     golden(samp_init_min_p(0.00f, 0), FOUR, FOUR_DOWN);
     golden(samp_init_min_p(1e-45f, 0), FOUR, FOUR_DOWN);
     golden(samp_init_min_p(0.24f, 0), FOUR, FOUR_DOWN);
@@ -751,9 +732,8 @@ static void test_min_p(void **state)
     golden(samp_init_min_p(0.51f, SIZE_MAX), FOUR, FOUR_DOWN);
 }
 
-static void test_min_p_leaves(void **state)
+TEST(test_min_p_leaves)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         samp_token_data data[8];
         const double probs[] = { 0.1, 0.3, 0.0, 0.4, 0.2, 0.0 };
@@ -793,9 +773,8 @@ static void test_min_p_leaves(void **state)
 }
 
 /* The threshold is max + ln p in full precision: the two f32 next to it fall on either side, everywhere. */
-static void test_min_p_threshold(void **state)
+TEST(test_min_p_threshold)
 {
-    (void)state;
     static const float maxima[] = { 0.0f, 1.0f, 19.8492393f, -7.25f, 300.0f };
     static const float ps[] = { 0.5f, 0.05f, 0.9f, 0.001f, 1e-9f };
     samp_token_data data[24];
@@ -823,9 +802,8 @@ static void test_min_p_threshold(void **state)
 
 /* ----------------------------------------------------------------------- p_less, p_less_norm, epsilon, eta */
 
-static void test_p_less(void **state)
+TEST(test_p_less)
 {
-    (void)state;
 #define STEEP PROBS(0.15, 0.5, 0.05, 0.3) /* the sum of p^2 is 0.365 */
     golden(samp_init_p_less(1.0f, 0), STEEP, PROBS(1.0));
     golden(samp_init_p_less(0.823f, 0), STEEP, PROBS(1.0)); /* 0.3004 */
@@ -844,9 +822,8 @@ static void test_p_less(void **state)
 }
 
 /* n counts what is not masked: with one more, 0.97 would be 0.2 below, and not 0.1487. */
-static void test_p_less_norm(void **state)
+TEST(test_p_less_norm)
 {
-    (void)state;
     golden(samp_init_p_less_norm(1.0f, 0), STEEP, PROBS(0.625, 0.375)); /* 0.1533 */
     golden(samp_init_p_less_norm(0.979f, 0), STEEP, PROBS(0.625, 0.375));
     golden(samp_init_p_less_norm(0.977f, 0), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95)); /* 0.1498 */
@@ -869,9 +846,8 @@ static void test_p_less_norm(void **state)
     golden(samp_init_p_less_norm(1.0f, 0), PROBS(1.0), PROBS(1.0));
 }
 
-static void test_epsilon(void **state)
+TEST(test_epsilon)
 {
-    (void)state;
     golden(samp_init_epsilon(0.0f, 0), FOUR, FOUR_DOWN);
     golden(samp_init_epsilon(0.099f, 0), FOUR, FOUR_DOWN);
     golden(samp_init_epsilon(0.101f, 0), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9));
@@ -884,9 +860,8 @@ static void test_epsilon(void **state)
     golden(samp_init_epsilon(0.5f, SIZE_MAX), FOUR, FOUR_DOWN);
 }
 
-static void test_eta(void **state)
+TEST(test_eta)
 {
-    (void)state;
     /* e^-H = 0.27807: the root times that is the smaller one from 0.0773 on */
     golden(samp_init_eta(0.0f, 0), FOUR, FOUR_DOWN);
     golden(samp_init_eta(0.12f, 0), FOUR, FOUR_DOWN);                              /* 0.0963 */
@@ -903,9 +878,8 @@ static void test_eta(void **state)
 
 /* ------------------------------------------------------------------------------------------- top_h, min_k */
 
-static void test_top_h(void **state)
+TEST(test_top_h)
 {
-    (void)state;
     /* STEEP has 1.1421 nats. Its beginnings: 0.5 alone 0; 0.625, 0.375: 0.6616; with 0.15: 0.9933 */
     golden(samp_init_top_h(1e-45f, 0), STEEP, PROBS(1.0));
     golden(samp_init_top_h(0.579f, 0), STEEP, PROBS(1.0)); /* 0.6613 */
@@ -935,9 +909,8 @@ static void keeps_first(float tau, const float *logits, size_t n, size_t want)
     }
 }
 
-static void test_min_k(void **state)
+TEST(test_min_k)
 {
-    (void)state;
     /* in order 9 8 7 1 0: falls of 1, 1, 6, 1, over their places 1, 1/2, 2, 1/4 */
     static const float cliff[] = { 7.0f, 0.0f, 9.0f, -INFINITY, 1.0f, 8.0f };
     keeps_first(0.0f, cliff, 6, 3);
@@ -968,9 +941,8 @@ static void test_min_k(void **state)
 
 /* -------------------------------------------------------------------------------------------- log_softmax */
 
-static void test_log_softmax(void **state)
+TEST(test_log_softmax)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         /* whatever their zero was */
         const double p[] = { 0.25, 0.25, 0.125, 0.0, 0.375 };
@@ -994,9 +966,8 @@ static void test_log_softmax(void **state)
 /* ---------------------------------------------------------------------------------------------- smoothing */
 
 /* By hand: 1, 2 and 3 below the maximum of 5. */
-static void test_smoothing(void **state)
+TEST(test_smoothing)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         const float logits[] = { 4.0f, 5.0f, -INFINITY, 2.0f, 3.0f };
         const struct {
@@ -1057,9 +1028,8 @@ static int redrawn(int32_t window, float threshold, int n, int other)
     return 1;
 }
 
-static void test_ras(void **state)
+TEST(test_ras)
 {
-    (void)state;
     assert_num(redrawn(3, 0.5f, 1, 0), 0); /* 1 / 3 */
     assert_num(redrawn(3, 0.5f, 2, 0), 1); /* 2 / 3 */
     assert_num(redrawn(3, 0.5f, 2, 1), 1);
@@ -1088,9 +1058,8 @@ static void test_ras(void **state)
 enum { LONG = 3000, TOLD = 60 };
 
 /* By the fast path, by steps, in a batch, from a copy, from a saved state and behind a rollback: the same tokens. */
-static void test_ras_everywhere(void **state)
+TEST(test_ras_everywhere)
 {
-    (void)state;
     static float row[LONG];
     static unsigned char bytes[8192];
     source rng = source_stream(61);
@@ -1142,9 +1111,8 @@ static void test_ras_everywhere(void **state)
 
 /* ---------------------------------------------------------------------------------------------------- xtc */
 
-static void test_xtc(void **state)
+TEST(test_xtc)
 {
-    (void)state;
     golden(samp_init_xtc(1.0f, 0.09f, 0, 0), FOUR_DOWN, PROBS(1.0));
     golden(samp_init_xtc(1.0f, 0.19f, 0, 0), FOUR_DOWN, PROBS(0.2 / 0.3, 0.1 / 0.3));
     golden(samp_init_xtc(1.0f, 0.29f, 0, 0), FOUR_DOWN, PROBS(0.3 / 0.6, 0.2 / 0.6, 0.1 / 0.6));
@@ -1165,9 +1133,8 @@ static void test_xtc(void **state)
 }
 
 /* Of 0.4, 0.3, 0.2, 0.1 those above t, without the last of them, go, but an exempt one stays. */
-static void test_xtc_except(void **state)
+TEST(test_xtc_except)
 {
-    (void)state;
     static const samp_token first[] = { 0 }, third[] = { 2, 2 }, all[] = { 3, 2, 1, 0 }, beyond[] = { 9 };
     for (int kind = 0; kind < KINDS; kind++) {
         const struct {
@@ -1201,9 +1168,8 @@ static void test_xtc_except(void **state)
     }
 }
 
-static void test_xtc_leaves(void **state)
+TEST(test_xtc_leaves)
 {
-    (void)state;
     samp_token_data data[8];
     const double probs[] = { 0.1, 0.3, 0.0, 0.2, 0.4 };
     samp_token_data_array cur = from_probs(data, probs, 5);
@@ -1251,9 +1217,8 @@ static void test_xtc_leaves(void **state)
 }
 
 /* It acts with probability p; the position moves each time, with one candidate too. */
-static void test_xtc_chance(void **state)
+TEST(test_xtc_chance)
 {
-    (void)state;
     static const float chances[] = { 0.1f, 0.5f, 0.9f, 0.99f };
     const double probs[] = { 0.4, 0.3, 0.2, 0.1 };
     for (int kind = 0; kind < KINDS; kind++)
@@ -1282,9 +1247,8 @@ static void test_xtc_chance(void **state)
 
 /* -------------------------------------------------------------------------------------------- top_n_sigma */
 
-static void test_top_n_sigma(void **state)
+TEST(test_top_n_sigma)
 {
-    (void)state;
     golden(samp_init_top_n_sigma(1.0f), FOUR, PROBS(0.571429, 0.428571, 0, 0));
     golden(samp_init_top_n_sigma(0.0f), FOUR, FOUR_DOWN);
     golden(samp_init_top_n_sigma(-1.0f), FOUR, FOUR_DOWN);
@@ -1334,9 +1298,8 @@ static void test_top_n_sigma(void **state)
 
 /* --------------------------------------------------------------------------------------------------- temp */
 
-static void test_temp(void **state)
+TEST(test_temp)
 {
-    (void)state;
     golden(samp_init_temp(1.0f), FOUR, FOUR_DOWN);
     golden(samp_init_temp(0.0f), FOUR, PROBS(1, 0, 0, 0));
     golden(samp_init_temp(-0.0f), FOUR, PROBS(1, 0, 0, 0));
@@ -1372,9 +1335,8 @@ static void test_temp(void **state)
         }
 }
 
-static void test_temp_edges(void **state)
+TEST(test_temp_edges)
 {
-    (void)state;
     samp_token_data data[8];
     samp_token_data_array cur;
     /* beyond +-FLT_MAX it stops there; ties that this makes do not stand under `sorted` in the wrong order */
@@ -1424,9 +1386,8 @@ static double temp_of(samp_sampler *s, int kind)
     return log(0.4) / (double)test_find(&cur, 5)->logit;
 }
 
-static void test_temp_ext(void **state)
+TEST(test_temp_ext)
 {
-    (void)state;
     golden(samp_init_temp_ext(1.0f, 0.0f, 1.0f), FOUR, FOUR_DOWN);
     golden(samp_init_temp_ext(0.0f, 0.0f, 1.0f), FOUR, PROBS(1, 0, 0, 0));
     golden(samp_init_temp_ext(0.5f, 0.0f, 1.0f), FOUR, PROBS(16 / 30.0, 9 / 30.0, 4 / 30.0, 1 / 30.0));
@@ -1477,9 +1438,8 @@ static void test_temp_ext(void **state)
 
 /* ------------------------------------------------------------------------------------------------ typical */
 
-static void test_typical(void **state)
+TEST(test_typical)
 {
-    (void)state;
     golden(samp_init_typical(0.5f, 0), PROBS(0.97, 0.01, 0.01, 0.01), PROBS(1.0));
     golden(samp_init_typical(0.5f, 0), PROBS(0.4, 0.2, 0.2, 0.2), PROBS(1 / 3.0, 1 / 3.0, 1 / 3.0));
     /* H = 1.2799; the distances of 0.1 0.2 0.3 0.4 are 1.0227 0.3296 0.0759 0.3636: 0.3, 0.2, 0.4, 0.1 */
@@ -1520,9 +1480,8 @@ static void test_typical(void **state)
 
 /* ---------------------------------------------------------------------------------------------- tail_free */
 
-static void test_tail_free(void **state)
+TEST(test_tail_free)
 {
-    (void)state;
     /* 1/2 1/4 1/8 1/16 1/16: differences 1/4 1/8 1/16 0, second ones 1/8 1/16 1/16: a = 1/2 1/4 1/4.
        Keep i, the smallest with a_0 + ... + a_i > z, and at least one */
 #define HALVES PROBS(0.0625, 0.125, 0.0625, 0.5, 0.25)
@@ -1638,9 +1597,8 @@ static int mirostat_run(samp_sampler *s, int kind, int version, double tau, doub
     return cut;
 }
 
-static void test_mirostat(void **state)
+TEST(test_mirostat)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         static const double taus[] = { 0.5, 2.0, 3.0, 5.0 };
         int cut = 0;
@@ -1661,9 +1619,8 @@ static void test_mirostat(void **state)
     }
 }
 
-static void test_mirostat_edges(void **state)
+TEST(test_mirostat_edges)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (int version = 1; version <= 2; version++)
             for (int m = 2; m <= 100; m += 98) {
@@ -1693,9 +1650,8 @@ static void test_mirostat_edges(void **state)
 
 /* --------------------------------------------------------------------------------------------- adaptive_p */
 
-static void test_adaptive_p(void **state)
+TEST(test_adaptive_p)
 {
-    (void)state;
     static const struct {
         float target, decay;
     } cases[] = {
@@ -1755,9 +1711,8 @@ static void test_adaptive_p(void **state)
 
 /* --------------------------------------------------------------------------------------------- logit_bias */
 
-static void test_logit_bias(void **state)
+TEST(test_logit_bias)
 {
-    (void)state;
     samp_logit_bias bias[5] = { { 1, 2.5f }, { 0, -INFINITY }, { 1, -0.75f }, { 4, -3.0f }, { 2, 100.0f } };
     const float logits[] = { 5.0f, 1.0f, -INFINITY, 3.0f, 2.0f };
     for (int kind = 0; kind < KINDS; kind++)
@@ -1826,9 +1781,8 @@ static samp_sampler *penalties_after(samp_sampler *s, const samp_token *tokens, 
 #define TOKENS(...) (const samp_token[]){ __VA_ARGS__ }, TEST_COUNT(((const samp_token[]){ __VA_ARGS__ }))
 #define FIVE        PROBS(0.2, 0.2, 0.2, 0.2, 0.2)
 
-static void test_penalties(void **state)
+TEST(test_penalties)
 {
-    (void)state;
     golden(penalties_after(samp_init_penalties(64, 50.0f, 0, 0), TOKENS(0)), FIVE, PROBS(0.25, 0.25, 0.25, 0.25, 0));
     golden(penalties_after(samp_init_penalties(64, 50.0f, 0, 0), TOKENS(0, 1, 2)), FIVE, PROBS(0.5, 0.5, 0, 0, 0));
     golden(penalties_after(samp_init_penalties(64, 50.0f, 0, 0), TOKENS(0, 1, 2, 0, 0)), FIVE,
@@ -1885,9 +1839,8 @@ static void test_penalties(void **state)
 }
 
 /* The window: after any number of accepted tokens the counts are those of the last last_n. */
-static void test_penalties_window(void **state)
+TEST(test_penalties_window)
 {
-    (void)state;
     enum { N = 12 };
     source rng = source_stream(160);
     for (int last_n = 1; last_n <= 33; last_n += last_n < 8 ? 1 : 5) {
@@ -1937,9 +1890,8 @@ static samp_vocab letters_vocab(void)
 
 static const char *const breaker_d[] = { "d" };
 
-static void test_dry(void **state)
+TEST(test_dry)
 {
-    (void)state;
     samp_vocab vocab = letters_vocab();
 #define DRY(multiplier, allowed, last_n, ...) \
     penalties_after(samp_init_dry(NULL, 1024, multiplier, 1.1f, allowed, last_n, NULL, 0), TOKENS(__VA_ARGS__))
@@ -1982,9 +1934,8 @@ static int dry_length(const samp_token *history, int n, int window, samp_token t
     return longest;
 }
 
-static void test_dry_lengths(void **state)
+TEST(test_dry_lengths)
 {
-    (void)state;
     enum { N = 5 };
     samp_vocab vocab = letters_vocab();
     source rng = source_stream(170);
@@ -2022,9 +1973,8 @@ static void test_dry_lengths(void **state)
 
 /* The last breaker stays known however far it moves back in a window, and out of it; a clone and what is loaded know it
    too. */
-static void test_dry_far_breakers(void **state)
+TEST(test_dry_far_breakers)
 {
-    (void)state;
     enum { N = 5, STEPS = 400 };
     static const char *const breakers[] = { "d", "da", "daa" };
     static const samp_token breaker[] = { 3, 0, 0 };
@@ -2082,9 +2032,8 @@ static samp_token hard_token(int text, int i, source *rng)
 
 /* A draw takes a number of steps that is proportional to the window, whatever is in it; and another breaker costs no step
    for each token of the window. */
-static void test_dry_cost(void **state)
+TEST(test_dry_cost)
 {
-    (void)state;
     enum { N = 1 << 14, BREAKERS = 200 };
     static char text[BREAKERS][8];
     const char *breaker[BREAKERS];
@@ -2156,9 +2105,8 @@ static int length_over(const samp_vocab *vocab, int kind, const char *const *bre
 }
 #define over(breaker, ...) length_over(&vocab, kind, (const char *const[]){ breaker }, 1, TOKENS(__VA_ARGS__))
 
-static void test_dry_breakers(void **state)
+TEST(test_dry_breakers)
 {
-    (void)state;
     samp_vocab vocab = letters_vocab();
     vocab.n_vocab = TEST_COUNT(pieces);
     vocab.token_bytes = piece_bytes;
@@ -2205,9 +2153,8 @@ static void test_dry_breakers(void **state)
 }
 
 /* A breaker itself is not punished, as in llama.cpp: else the line break that ends each line would be. */
-static void test_dry_breaker_token(void **state)
+TEST(test_dry_breaker_token)
 {
-    (void)state;
     samp_vocab vocab = letters_vocab();
     for (int kind = 0; kind < KINDS; kind++)
         for (int with = 0; with < 2; with++) {
@@ -2223,9 +2170,8 @@ static void test_dry_breaker_token(void **state)
 
 /* Huge punishments stop at -FLT_MAX, masked tokens stay masked, allowed_length 0 punishes all that came
    behind another. */
-static void test_dry_edges(void **state)
+TEST(test_dry_edges)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         samp_token_data data[4];
         const float logits[4] = { 1.0f, -INFINITY, 2.0f, -3e38f };
@@ -2295,9 +2241,8 @@ static void queue(const char *order, size_t k, double top_p, double min_p)
     }
 }
 
-static void test_orders_of_cuts(void **state)
+TEST(test_orders_of_cuts)
 {
-    (void)state;
     static const char *const orders[] = {
         "kp", "km", "pk", "pm", "mk", "mp", "kpm", "kmp", "pkm", "pmk", "mkp", "mpk"
     };
@@ -2322,9 +2267,8 @@ static void test_orders_of_cuts(void **state)
 /* ---------------------------------------------------------------------------------------- the largest row */
 
 /* 2^22 equal tokens: sums of weights come to 2^62. */
-static void test_largest_row(void **state)
+TEST(test_largest_row)
 {
-    (void)state;
     const size_t n = SAMP_MAX_VOCAB;
     if (quick()) return;
     samp_token_data *data = (samp_token_data *)malloc(n * sizeof *data);
@@ -2383,9 +2327,8 @@ static samp_sampler *disabled_base(int at, int greedy)
 }
 
 /* One disabled sampler at the front, in the middle, behind: the same tokens; alone: the array to the bit. */
-static void test_disabled(void **state)
+TEST(test_disabled)
 {
-    (void)state;
     enum { N = 100, STEPS = 60 };
     static float rows[STEPS][N];
     source rng = source_stream(180);
@@ -2439,66 +2382,4 @@ static void test_disabled(void **state)
         }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_dist),
-        cmocka_unit_test(test_dist_weightless),
-        cmocka_unit_test(test_p_far_below),
-        cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_k_all),
-        cmocka_unit_test(test_top_k_ties),
-        cmocka_unit_test(test_top_p),
-        cmocka_unit_test(test_top_p_leaves),
-        cmocka_unit_test(test_top_p_flat),
-        cmocka_unit_test(test_min_p),
-        cmocka_unit_test(test_min_p_leaves),
-        cmocka_unit_test(test_min_p_threshold),
-        cmocka_unit_test(test_p_less),
-        cmocka_unit_test(test_p_less_norm),
-        cmocka_unit_test(test_epsilon),
-        cmocka_unit_test(test_eta),
-        cmocka_unit_test(test_top_h),
-        cmocka_unit_test(test_min_k),
-        cmocka_unit_test(test_smoothing),
-        cmocka_unit_test(test_log_softmax),
-        cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_xtc_except),
-        cmocka_unit_test(test_ras),
-        cmocka_unit_test(test_ras_everywhere),
-        cmocka_unit_test(test_xtc_leaves),
-        cmocka_unit_test(test_xtc_chance),
-        cmocka_unit_test(test_top_n_sigma),
-        cmocka_unit_test(test_temp),
-        cmocka_unit_test(test_temp_edges),
-        cmocka_unit_test(test_temp_ext),
-        cmocka_unit_test(test_typical),
-        cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_mirostat),
-        cmocka_unit_test(test_mirostat_edges),
-        cmocka_unit_test(test_adaptive_p),
-        cmocka_unit_test(test_logit_bias),
-        cmocka_unit_test(test_penalties),
-        cmocka_unit_test(test_penalties_window),
-        cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_dry_lengths),
-        cmocka_unit_test(test_dry_far_breakers),
-        cmocka_unit_test(test_dry_cost),
-        cmocka_unit_test(test_dry_breakers),
-        cmocka_unit_test(test_dry_breaker_token),
-        cmocka_unit_test(test_dry_edges),
-        cmocka_unit_test(test_orders_of_cuts),
-        cmocka_unit_test(test_largest_row),
-        cmocka_unit_test(test_sort_depth),
-        cmocka_unit_test(test_disabled),
-        cmocka_unit_test(test_every_sampler_is_here),
-        cmocka_unit_test(test_selected_is_forgotten),
-        cmocka_unit_test(test_random_rows),
-        cmocka_unit_test(test_all_equal),
-        cmocka_unit_test(test_extreme_rows),
-        cmocka_unit_test(test_every_index),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -17,9 +17,8 @@ static int64_t most_steps = 1 << 17;
 
 /* ---------------------------------------------------------------------------------------------------- JSON */
 
-static void test_json_accepts(void **state)
+TEST(test_json_accepts)
 {
-    (void)state;
     static const char text[] =
         " {\"a\": [1, -0.5e+3, \"x\\u00e9\\ud83d\\ude00\\n\"], \"b\":{\"a\":null},\"\":[true,false,[],{}]} ";
     sampi_json doc;
@@ -39,9 +38,8 @@ static void test_json_accepts(void **state)
 }
 
 /* Every mistake has a place. */
-static void test_json_refuses(void **state)
+TEST(test_json_refuses)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t line, column;
@@ -88,9 +86,8 @@ static void test_json_refuses(void **state)
 }
 
 /* Escapes at the edges of what they may say, white space of all kinds, and each end of a line counts once. */
-static void test_json_edges(void **state)
+TEST(test_json_edges)
 {
-    (void)state;
     static const char good[] =
         "\r\n\t [\"\\u00e9\\u0800\\uFFFF\\uE000\\uD7fF\\udbff\\udfff\\/\\b\\f\\n\\r\\t\\\\\\\"\" ,\r1\t]\n";
     static const char want[] =
@@ -158,9 +155,8 @@ static void put(page *p, const char *format, ...)
 
 /* Strings, or members' names, that all want the same corner of a table: they are refused when looking for a place takes
    too long, and only then. */
-static void test_json_attacks(void **state)
+TEST(test_json_attacks)
 {
-    (void)state;
     page *p = (page *)calloc(1, sizeof *p);
     sampi_json doc;
     samp_grammar_error error;
@@ -291,9 +287,8 @@ static void check_cases(const schema_case *cases, size_t n)
 }
 
 /* Values in a row: names, dates, numbers and anchors that differ in their last characters alone are no attack. */
-static void test_values_in_a_row(void **state)
+TEST(test_values_in_a_row)
 {
-    (void)state;
     static const char *const lists[][3] = {
         { "{\"enum\":[", "\"item-%03d\"", "]}" },
         { "{\"enum\":[", "\"2024%04d\"", "]}" },
@@ -314,9 +309,8 @@ static void test_values_in_a_row(void **state)
         }
 }
 
-static void test_types(void **state)
+TEST(test_types)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{}", "null\ntrue\n-1.5e3\n\"\\u0041\\/x\"\n[1,[ ]]\n{ \"a\" : {} , \"b\":[]}\n\"\xc3\xa9\"",
           "nul\n[1,]\n01\n\"\\ud800\"\n{\"a\"}\n\"\x01\"\n1 2", NULL },
@@ -346,9 +340,8 @@ static void test_types(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_keywords_of_numbers(void **state)
+TEST(test_keywords_of_numbers)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"minimum\":3}", "3\n3.0\n3.01\n4\n10\n1000\n\"x\"\n[]", "2\n2.99\n-3\n0\n-1000", NULL },
         { "{\"minimum\":-3.25}", "-3.25\n-3.2\n-3\n0\n-0\n5\n-3.250", "-3.26\n-4\n-30\n-3.2501", NULL },
@@ -391,9 +384,8 @@ static void test_keywords_of_numbers(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_keywords_of_strings(void **state)
+TEST(test_keywords_of_strings)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"minLength\":2,\"maxLength\":3}",
           "\"\\ud83d\\ude00\\u0041\"\n\"ab\"\n\"\xc3\xa9\xf0\x9f\x98\x80\"\n\"\\n\\\"x\"\n1",
@@ -429,9 +421,8 @@ static void test_keywords_of_strings(void **state)
 }
 
 /* Each format after its RFC: what was refused though it is valid, and its neighbours that are not. */
-static void test_formats(void **state)
+TEST(test_formats)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"format\":\"hostname\"}", "\"a--b.com\"\n\"xn--9n2bp8q.xn--9t4b11yi5a\"\n\"1host\"\n\"h\"",
           "\"a-.b\"\n\"a..b\"\n\"\"\n\"a--\"", NULL },
@@ -473,9 +464,8 @@ static void test_formats(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_keywords_of_objects(void **state)
+TEST(test_keywords_of_objects)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{}}}",
           "{}\n{\"a\":1}\n{\"b\":[],\"a\":1}\n{\"c\":\"x\",\"a\":2}\n1",
@@ -513,9 +503,8 @@ static void test_keywords_of_objects(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_keywords_of_arrays(void **state)
+TEST(test_keywords_of_arrays)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"items\":{\"type\":\"integer\"}}", "[]\n[1]\n[1,2]\n{}", "[\"a\"]\n[1,\"a\"]", NULL },
         { "{\"minItems\":2,\"maxItems\":3}", "[1,2]\n[1,2,3]", "[]\n[1]\n[1,2,3,4]", NULL },
@@ -563,9 +552,8 @@ static void test_keywords_of_arrays(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_applicators(void **state)
+TEST(test_applicators)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"anyOf\":[{\"type\":\"integer\"},{\"minLength\":2,\"type\":\"string\"}]}", "1\n\"ab\"",
           "\"a\"\n1.5\nnull", NULL },
@@ -625,9 +613,8 @@ static void test_applicators(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_references(void **state)
+TEST(test_references)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"const\":1,\"if\":{},\"then\":false}", "1\n2",
           "", NULL },
@@ -671,9 +658,8 @@ static void test_references(void **state)
 }
 
 /* What must not hold of arrays and objects, or only under a condition; values that two enums share. */
-static void test_what_must_not_hold(void **state)
+TEST(test_what_must_not_hold)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{\"type\":\"integer\"}]}}", "[\"a\"]\n[\"a\",1]",
           "[]\n[1]\n[1,\"a\"]", NULL },
@@ -730,9 +716,8 @@ static void test_what_must_not_hold(void **state)
 }
 
 /* Keywords that meet others of their kind, numbers that differ in their last part only, references of all spellings. */
-static void test_keywords_that_meet(void **state)
+TEST(test_keywords_that_meet)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"minLength\":2.0,\"maxLength\":99999999999999}", "\"ab\"\n1", "\"a\"", NULL },
         { "{\"minLength\":20e-1,\"maxLength\":0.03E2}", "\"ab\"\n\"abc\"\n1", "\"a\"\n\"abcd\"", NULL },
@@ -806,9 +791,8 @@ static void test_keywords_that_meet(void **state)
 }
 
 /* The same the other way round: the narrower bound first, the same thing twice, what leaves nothing over. */
-static void test_the_other_way_round(void **state)
+TEST(test_the_other_way_round)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"allOf\":[{\"minProperties\":2},{\"minProperties\":1},{\"maxProperties\":2},{\"maxProperties\":3}],"
           "\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false}",
@@ -894,9 +878,8 @@ static void test_the_other_way_round(void **state)
 }
 
 /* Keywords that say the same twice, or nothing, or all, and refusals that do not matter. */
-static void test_redundant_keywords(void **state)
+TEST(test_redundant_keywords)
 {
-    (void)state;
     static const schema_case cases[] = {
         { "{\"type\":\"string\",\"allOf\":[{\"not\":{\"maxLength\":3}},{\"maxLength\":5}]}", "\"abcd\"\n\"abcde\"",
           "\"abc\"\n\"abcdef\"", NULL },
@@ -963,9 +946,8 @@ static size_t reads(const samp_grammar *g, const char *text)
 /* What no value can be is not begun: a property that contradicts itself, a member that must be there and can't be, more
    members than there are. The text up to | is read, and no further. */
 #define LETTERS "abcdefghijklmnopqrstuvw"
-static void test_dead_ends(void **state)
+TEST(test_dead_ends)
 {
-    (void)state;
     static const struct {
         const char *schema, *text;
     } cases[] = {
@@ -1027,9 +1009,8 @@ static const char *byte_or_pair(const samp_vocab *vocab, samp_token token, size_
     *n = token < 256 ? 1 : 2;
     return piece[token];
 }
-static void test_few_steps(void **state)
+TEST(test_few_steps)
 {
-    (void)state;
     static const samp_vocab pairs = { N_PIECES, byte_or_pair, NULL, NULL, NULL, 0, -1, -1 };
     static const struct {
         const char *schema, *text;
@@ -1062,9 +1043,8 @@ static void test_few_steps(void **state)
 }
 
 /* States that allow the same tokens share one mask: those of a string with a length, at each character. */
-static void test_shared_masks(void **state)
+TEST(test_shared_masks)
 {
-    (void)state;
     enum { LENGTH = 100 };
     static const samp_vocab pairs = { N_PIECES, byte_or_pair, NULL, NULL, NULL, 0, -1, -1 };
     uint32_t bits[(N_PIECES + 31) / 32];
@@ -1104,9 +1084,8 @@ static int matches(const samp_vocab_index *index, const samp_grammar *g, const c
 }
 
 /* All offsets with which a time may be a leap second, and no others. */
-static void test_leap_seconds(void **state)
+TEST(test_leap_seconds)
 {
-    (void)state;
     static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
     samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
     samp_grammar *g = compile("{\"format\":\"time\",\"type\":\"string\"}", NULL);
@@ -1124,9 +1103,8 @@ static void test_leap_seconds(void **state)
 
 /* Of members of one name the last one is what the object has, to nearly all who read JSON. A member that breaks a
    keyword is one that no later member replaces, and members are counted by their names. */
-static void test_names_that_come_twice(void **state)
+TEST(test_names_that_come_twice)
 {
-    (void)state;
     static const schema_case cases[] = {
 #define STRINGS "{\"additionalProperties\":{\"type\":\"string\"}}"
 #define NUMBERS "{\"additionalProperties\":{\"type\":\"number\"}}"
@@ -1152,9 +1130,8 @@ static void test_names_that_come_twice(void **state)
 
 /* Random schemas and documents in which names come twice: nothing is taken that is no instance as JSON.parse reads it,
    and nearly all is taken that is one and says each name once. The two matchers agree. */
-static void test_random_members(void **state)
+TEST(test_random_members)
 {
-    (void)state;
     static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
     samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
     assert_non_null(index);
@@ -1199,9 +1176,8 @@ static void test_random_members(void **state)
     printf("judged %ld, valid with each name once %ld, missed %ld\n", n_judged, n_valid, n_missed);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     static const char *const bad[] = { "tidy", "compact spaced", "order", "orderedx", "spaced compact ordered" };
     static const char *const good[] = { "", " ", "compact", " compact  ordered ", "spaced", "ordered spaced" };
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
@@ -1236,9 +1212,8 @@ static long judge_orders(samp_grammar *const g[2], char *text, size_t n, uint32_
 }
 
 /* "ordered" keeps the order where members are counted too: small objects, all bounds, all orders of members. */
-static void test_order_of_counted(void **state)
+TEST(test_order_of_counted)
 {
-    (void)state;
     static const char *const required[] = { "", "\"b\"", "\"a\",\"c\"", "\"a\",\"b\",\"c\"" };
     static const char *const others[] = { "false", "{\"maximum\":3}" };
     long n_accepted = 0, n_refused = 0;
@@ -1284,9 +1259,8 @@ static void test_order_of_counted(void **state)
 
 /* "ordered": the order of the text. A base class stands where the text refers to it, the branches of allOf, anyOf and so
    on come in turn, and a name that is only required comes after all of these. */
-static void test_order_of_the_text(void **state)
+TEST(test_order_of_the_text)
 {
-    (void)state;
     static const char *const schemas[] = {
         "{\"$ref\":\"#/$defs/"
         "b\",\"properties\":{\"c\":{},\"d\":{}},\"$defs\":{\"b\":{\"properties\":{\"a\":{},\"b\":{}}"
@@ -1333,9 +1307,8 @@ static void test_order_of_the_text(void **state)
 
 /* References are resolved against the nearest address: the examples of RFC 3986, 5.4, without those that differ in the
    part behind the # alone, and addresses without a scheme. */
-static void test_resolved_references(void **state)
+TEST(test_resolved_references)
 {
-    (void)state;
     static const char *const cases[][3] = {
         /* a base, a reference, its target */
         { "http://a/b/c/d;p?q", "g:h", "g:h" },
@@ -1386,9 +1359,8 @@ static void test_resolved_references(void **state)
 }
 
 /* What is refused, where, and how. */
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     static const struct {
         const char *schema;
         int status;
@@ -1535,9 +1507,8 @@ static char *copies(const char *before, const char *text, size_t n, const char *
 
 /* A place too long to tell is told as far as there is room, the reason where it fits; what is too long to be looked for is
    a status. */
-static void test_long_places(void **state)
+TEST(test_long_places)
 {
-    (void)state;
     static const struct {
         const char *before, *text, *after;
         int status;
@@ -1581,9 +1552,8 @@ static void test_long_places(void **state)
 
 /* Schemas that no value satisfies are an error of their own, with the place of the reason; those that some value
    satisfies are not, though most of their parts are dead. */
-static void test_unsatisfiable(void **state)
+TEST(test_unsatisfiable)
 {
-    (void)state;
     static const char *const cases[][2] = {
         { "false", ": no value" },
         { "{\"enum\":[]}", "/enum: no value is in this list" },
@@ -1653,9 +1623,8 @@ static void test_unsatisfiable(void **state)
 }
 
 /* Limits are told with the schema that reaches them, though no keyword of it is wrong. */
-static void test_places_of_limits(void **state)
+TEST(test_places_of_limits)
 {
-    (void)state;
     static const struct {
         const char *before, *text, *after, *says;
         size_t n;
@@ -1679,9 +1648,8 @@ static void test_places_of_limits(void **state)
 }
 
 /* A keyword with a value that it can't have is an error wherever it stands; none is looked into as if it were right. */
-static void test_wrong_values(void **state)
+TEST(test_wrong_values)
 {
-    (void)state;
     static const char *const keywords[][2] = {
         /* a keyword, and values that it can't have */
         { "type", "[1] {} true 1" },
@@ -1753,9 +1721,8 @@ static void check_hostile(char *schema)
     free(schema);
 }
 
-static void test_hostile_schemas(void **state)
+TEST(test_hostile_schemas)
 {
-    (void)state;
     check_hostile(copies("", "[", 1000000, ""));
     check_hostile(copies("", "{\"not\":", 200, "{}"));
     char *closed = copies("{", "}", 201, "");
@@ -1798,9 +1765,8 @@ static void test_hostile_schemas(void **state)
 }
 
 /* 10,000 properties, each with a schema of its own. */
-static void test_many_properties(void **state)
+TEST(test_many_properties)
 {
-    (void)state;
     size_t n = 10000, used = 0, room = n * 80 + 100;
     char *text = (char *)malloc(room);
     assert_non_null(text);
@@ -1813,9 +1779,8 @@ static void test_many_properties(void **state)
 }
 
 /* Every allocation that fails is a status, and nothing is lost. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     static const char schema[] =
         "{\"properties\":{\"a\":{\"pattern\":\"^a\",\"minLength\":3},\"b\":{\"oneOf\":[{\"const\":\"x\"},"
         "{\"type\":\"number\",\"minimum\":3}]}},\"required\":[\"a\"],\"items\":{\"$ref\":\"#\"},"
@@ -1838,44 +1803,4 @@ static void test_no_memory(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts),
-        cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),
-        cmocka_unit_test(test_json_attacks),
-        cmocka_unit_test(test_values_in_a_row),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_keywords_of_numbers),
-        cmocka_unit_test(test_keywords_of_strings),
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_leap_seconds),
-        cmocka_unit_test(test_keywords_of_objects),
-        cmocka_unit_test(test_keywords_of_arrays),
-        cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_what_must_not_hold),
-        cmocka_unit_test(test_keywords_that_meet),
-        cmocka_unit_test(test_the_other_way_round),
-        cmocka_unit_test(test_dead_ends),
-        cmocka_unit_test(test_few_steps),
-        cmocka_unit_test(test_shared_masks),
-        cmocka_unit_test(test_redundant_keywords),
-        cmocka_unit_test(test_long_places),
-        cmocka_unit_test(test_places_of_limits),
-        cmocka_unit_test(test_unsatisfiable),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_order_of_counted),
-        cmocka_unit_test(test_order_of_the_text),
-        cmocka_unit_test(test_resolved_references),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hostile_schemas),
-        cmocka_unit_test(test_many_properties),
-        cmocka_unit_test(test_names_that_come_twice),
-        cmocka_unit_test(test_random_members),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

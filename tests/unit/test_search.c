@@ -432,15 +432,13 @@ static void play_many(uint64_t n, bool sampled)
     assert_true(steps > (int)n);
 }
 
-static void test_random_searches(void **state)
+TEST(test_random_searches)
 {
-    (void)state;
     play_many(cases(100000, 100), false);
 }
 
-static void test_sampled_searches(void **state)
+TEST(test_sampled_searches)
 {
-    (void)state;
     play_many(cases(100000, 100) / 4, true);
 }
 
@@ -471,9 +469,8 @@ static void try_all(const naive *v, naive_beam *beam, naive_beam *best, bool *an
     }
 }
 
-static void test_all_texts(void **state)
+TEST(test_all_texts)
 {
-    (void)state;
     for (int round = 0; round < rounds(800); round++) {
         source s = source_stream(70000 + (uint64_t)round);
         random_search f;
@@ -520,9 +517,8 @@ static void test_all_texts(void **state)
 /* What transformers 4.49 finds (BeamSearchScorer and BeamHypotheses; groups with HammingDiversityLogitsProcessor) for a model
    whose probabilities depend on the last token, followed step by step on paper and in a small program: the texts, best first,
    their scores, and the number of steps. Token 3 ends a text; a text has at most 5 tokens. */
-static void test_transformers_rules(void **state)
+TEST(test_transformers_rules)
 {
-    (void)state;
     static const float p[5][4] = { { .40f, .30f, .20f, .10f }, /* the first token, then behind 0, 1, 2 */
                                    { .10f, .30f, .20f, .40f },
                                    { .25f, .15f, .45f, .15f },
@@ -603,9 +599,8 @@ static void test_transformers_rules(void **state)
 /* ------------------------------------------------------------------------------------------------ sampled beams */
 
 /* Two texts without replacement: the pair (first, second) has the probability p(first) p(second) / (1 - p(first)). */
-static void test_sampled_distribution(void **state)
+TEST(test_sampled_distribution)
 {
-    (void)state;
     static const float p[3][3] = { { .5f, .3f, .2f }, { .1f, .6f, .3f }, { .7f, .2f, .1f } }; /* first; behind 0, 1 */
     const samp_token end = 2; /* the texts: 2, 00, 01, 02, 10, 11, 12 */
     const double q[7] = { .2, .05, .3, .15, .21, .06, .03 };
@@ -703,9 +698,8 @@ static size_t wide_search(samp_dtype dtype, int32_t n_threads, bool sampled, boo
 }
 
 /* Instruction sets, bf16, threads, rows in another order: the same beams to the last bit. */
-static void test_executors(void **state)
+TEST(test_executors)
 {
-    (void)state;
     static char want[4000], got[4000];
     for (int kind = 0; kind < 4; kind++) {
         assert_ok(samp_isa_force("scalar"));
@@ -722,9 +716,8 @@ static void test_executors(void **state)
 
 /* ------------------------------------------------------------------------------------------------------- errors */
 
-static void test_parameters(void **state)
+TEST(test_parameters)
 {
-    (void)state;
     const samp_token ends[] = { 1, -1 };
     const samp_beam_params good = { 4, 2, 10, 1.0f, 0.5f, SAMP_EARLY_ALWAYS, ends, 1, 0, false };
     const struct {
@@ -776,9 +769,8 @@ static int refuse(samp_sampler *s, samp_token_data_array *cur)
 }
 
 /* Calls that fail change nothing: the search then finds what it finds without them. */
-static void test_failing_steps(void **state)
+TEST(test_failing_steps)
 {
-    (void)state;
     static const samp_sampler_i mine = { NULL, NULL, refuse, NULL, NULL, NULL, NULL, NULL };
     float row[2][3] = { { 1, 2, 3 }, { 3, 1, 2 } };
     samp_beam_params set = { .n_beams = 2, .max_tokens = 3 };
@@ -914,9 +906,8 @@ static double naive_certainty(const samp_unmask_params *u, const double *p, int 
 }
 
 /* Each rule against a sort: random positions in random order, their indices in row_index; the same tokens in any order. */
-static void test_unmask_rules(void **state)
+TEST(test_unmask_rules)
 {
-    (void)state;
     static float data[64][MOST_VOCAB];
     const samp_unmask_rule last = SAMP_UNMASK_RAW_CONFIDENCE;
     for (int round = 0, n_rounds = rounds(20000); round < n_rounds; round++) {
@@ -993,9 +984,8 @@ static void test_unmask_rules(void **state)
 /* LLaDA's generate (temperature 0, one block of 4 positions, 3 steps) followed by hand: 4 positions in 3 steps are 2, 1, 1;
    each step keeps the largest probabilities. Dream's _sample (alg maskgit_plus, topk_margin, entropy; eps 0.001, 3 steps)
    on the same rows: int(4 (1 - s / t)) = int(4 * 0.333) = 1, then int(3 * 0.4995) = 1, then the rest. */
-static void test_unmask_by_hand(void **state)
+TEST(test_unmask_by_hand)
 {
-    (void)state;
     static const float p[4][3] = {
         { .60f, .30f, .10f }, { .05f, .90f, .05f }, { .62f, .37f, .01f }, { .35f, .25f, .40f }
     };
@@ -1056,9 +1046,8 @@ static void test_unmask_by_hand(void **state)
     }
 }
 
-static void test_unmask_errors(void **state)
+TEST(test_unmask_errors)
 {
-    (void)state;
     float row[2][3] = { { 1, 2, 3 }, { NAN, 0, 0 } };
     samp_logits logits = { .data = row, .n_rows = 2, .n_vocab = 3 };
     samp_sampler *rows[2];
@@ -1091,20 +1080,4 @@ static void test_unmask_errors(void **state)
     for (int i = 0; i < 2; i++) samp_free(rows[i]);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_searches),
-        cmocka_unit_test(test_sampled_searches),
-        cmocka_unit_test(test_all_texts),
-        cmocka_unit_test(test_transformers_rules),
-        cmocka_unit_test(test_sampled_distribution),
-        cmocka_unit_test(test_executors),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_failing_steps),
-        cmocka_unit_test(test_unmask_rules),
-        cmocka_unit_test(test_unmask_by_hand),
-        cmocka_unit_test(test_unmask_errors),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

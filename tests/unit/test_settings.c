@@ -114,9 +114,8 @@ static const char *const MEMBERS[][3] = { MEMBERS_OF(MEMBER_TEXTS) };
 
 /* The same by place, so that one more member, wherever it stands, moves those behind it, or makes the struct larger than
    what is compared. Pointers are compared by what they point to. */
-static void test_every_member(void **state)
+TEST(test_every_member)
 {
-    (void)state;
     /* static, so that what lies between the members is zero in both */
     static const samp_params want = { MEMBERS_OF(MEMBER_VALUE) NULL };
     samp_settings *s = samp_settings_new();
@@ -152,9 +151,8 @@ static void test_every_member(void **state)
 }
 
 /* New settings are the defaults, and tell them. */
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
-    (void)state;
     samp_settings *s = samp_settings_new();
     const samp_params usual = samp_default_params();
     assert_num(memcmp(samp_settings_params(s), &usual, sizeof usual), 0);
@@ -174,9 +172,8 @@ static void test_defaults(void **state)
 }
 
 /* A sampler's name, as an order may have it, is its first number. */
-static void test_other_names(void **state)
+TEST(test_other_names)
 {
-    (void)state;
     static const char *const other[][2] = {
         { "temperature", "temp" },    { "temp-ext", "temp" },      { "typical", "typ_p" },
         { "typical_p", "typ_p" },     { "top-k", "top_k" },        { "top-p", "top_p" },
@@ -197,9 +194,8 @@ static void test_other_names(void **state)
     samp_settings_free(s);
 }
 
-static void test_unknown_names(void **state)
+TEST(test_unknown_names)
 {
-    (void)state;
     static const char *const names[] = {
         "",           "Top_k",          "top_k ", " top_k", "topk", "top_k;top-k", "n_logit_bias", "vocab",
         "mirostat_m", "repeat_penalty", "k",      "dist",   ";",    "params",      "grammar"
@@ -242,9 +238,8 @@ static void told(int status, const char *field, const char *text)
 }
 
 /* A text for a user: the field, and what it may be. */
-static void test_error_text(void **state)
+TEST(test_error_text)
 {
-    (void)state;
     static const char *const names[] = {
         "top_p", "top_k", "penalty_last_n", "rng", "order", "mirostat_tau", "n_vocab"
     };
@@ -299,9 +294,8 @@ static void params_are_(const samp_params *p, const char *want, int line)
 #define params_are(p, want) params_are_((p), (want), __LINE__)
 
 /* Of a list, which entry is bad, and what it may be. */
-static void test_params_error_text(void **state)
+TEST(test_params_error_text)
 {
-    (void)state;
     samp_params p = samp_default_params();
     const samp_logit_bias bias[] = { { 3, 1 }, { 19, -INFINITY }, { 20, 1 }, { -1, 1 }, { 4, NAN } };
     params_are(&p, "ok");
@@ -328,9 +322,8 @@ static void test_params_error_text(void **state)
 }
 
 /* The texts of statuses are true of all that has them. */
-static void test_texts_of_statuses(void **state)
+TEST(test_texts_of_statuses)
 {
-    (void)state;
     samp_sampler *chain = samp_chain_init();
     float logits[2] = { 1, 2 };
     assert_status(samp_sample(chain, logits, 2), SAMP_E_UNSUPPORTED);
@@ -340,9 +333,8 @@ static void test_texts_of_statuses(void **state)
 }
 
 /* What is not supported is told apart by its field. */
-static void test_unsupported(void **state)
+TEST(test_unsupported)
 {
-    (void)state;
     static const samp_sampler_i iface = { NULL, NULL, applies, NULL, NULL, NULL, NULL, NULL };
     int ctx = 0;
     const char *field = NULL;
@@ -355,9 +347,8 @@ static void test_unsupported(void **state)
 
 /* ------------------------------------------------------------------------------------------------ numbers */
 
-static void test_bad_numbers(void **state)
+TEST(test_bad_numbers)
 {
-    (void)state;
     static const char *const form[] = { "",      " ",   " 1",  "1 ",   "1\n", "1x",      "x1",  "0x10",
                                         "--1",   "+-1", "-",   "+",    "1,5", "0,8",     "one", "1-",
                                         "1_000", "nan", "NaN", "true", "1;",  "\xd9\xa1" };
@@ -381,9 +372,8 @@ static void test_bad_numbers(void **state)
 }
 
 /* The ends of each type; what lies behind them is SAMP_E_RANGE, however long. */
-static void test_whole_numbers(void **state)
+TEST(test_whole_numbers)
 {
-    (void)state;
     samp_settings *s = samp_settings_new();
     sets(s, "top_k", "2147483647");
     assert_num(samp_settings_params(s)->top_k, INT32_MAX);
@@ -430,9 +420,8 @@ static void same_float_(samp_settings *s, const char *text, int line)
 }
 #define same_float(s, text) same_float_((s), (text), __LINE__)
 
-static void test_floats_by_hand(void **state)
+TEST(test_floats_by_hand)
 {
-    (void)state;
     static const char *const texts[] = {
         "0",
         "-0",
@@ -493,9 +482,8 @@ static void test_floats_by_hand(void **state)
 }
 
 /* Floats, the middles between two of them and what lies just beside these, in few digits and in all; and any digits. */
-static void test_floats_at_random(void **state)
+TEST(test_floats_at_random)
 {
-    (void)state;
     source rng = source_stream(7100);
     char text[600];
     samp_settings *s = samp_settings_new();
@@ -526,9 +514,8 @@ static void test_floats_at_random(void **state)
 }
 
 /* What is told is read back as it was, and has no digit too many. */
-static void test_told_and_read(void **state)
+TEST(test_told_and_read)
 {
-    (void)state;
     source rng = source_stream(7200);
     samp_settings *s = samp_settings_new(), *t = samp_settings_new();
     for (int i = 0; i < rounds(30000); i++) {
@@ -568,9 +555,8 @@ static void test_told_and_read(void **state)
 
 /* -------------------------------------------------------------------------------------------------- words */
 
-static void test_rng_and_order(void **state)
+TEST(test_rng_and_order)
 {
-    (void)state;
     samp_settings *s = samp_settings_new();
     const samp_params *p = samp_settings_params(s);
     sets(s, "rng", "mt19937");
@@ -639,9 +625,8 @@ static void biases_are_(const samp_params *p, int n, const samp_logit_bias *want
 }
 #define biases_are(p, want) biases_are_((p), TEST_COUNT(want), (want), __LINE__)
 
-static void test_logit_bias(void **state)
+TEST(test_logit_bias)
 {
-    (void)state;
     static const samp_logit_bias want[] = {
         { 15043, 1.0f }, { 15043, -INFINITY }, { 7, -0.5f }, { 0, 0.001f }, { INT32_MAX, -0.0f }
     };
@@ -671,9 +656,8 @@ static void test_logit_bias(void **state)
 }
 
 /* Each is one more; blanks, commas and quotes are part of it. */
-static void test_dry_breakers(void **state)
+TEST(test_dry_breakers)
 {
-    (void)state;
     static const char *const want[] = { "\n", ", ", "\"", "a long one that is longer than those before", "none " };
     samp_settings *s = samp_settings_new();
     const samp_params *p = samp_settings_params(s);
@@ -701,9 +685,8 @@ static void test_dry_breakers(void **state)
 /* ------------------------------------------------------------------------------------------------- memory */
 
 /* What is refused for want of memory leaves all as it was; all is freed in the end. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     static const char *const sets_of[][2] = {
         { "order", "kpt" },         { "dry_breakers", "two" }, { "logit_bias", "1+1,2+2" },
         { "dry_breakers", "none" }, { "order", "" },
@@ -747,9 +730,8 @@ static void test_no_memory(void **state)
 /* ------------------------------------------------------------------------------------------------ garbage */
 
 /* Any bytes as name and value: a status, and an error changes nothing. */
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
-    (void)state;
     static const char alphabet[] = "0123456789+-.,eEinf;_ topkmrdyx\n\t\x80\xff";
     static const int good[] = { SAMP_OK, SAMP_E_RANGE, SAMP_E_FORMAT, SAMP_E_NAME };
     source rng = source_stream(7300);
@@ -800,9 +782,8 @@ static void same_draws(samp_sampler *a, samp_sampler *b)
 }
 
 /* All that has memory of its own is in it, and the chain needs none of it: not the lists, nor the settings. */
-static void test_chain(void **state)
+TEST(test_chain)
 {
-    (void)state;
     static const char *const breakers[] = { "ab", NULL };
     static const samp_logit_bias bias[] = { { 4, 2.0f }, { 9, -INFINITY } };
     samp_settings *s = samp_settings_new();
@@ -845,9 +826,8 @@ static void test_chain(void **state)
 }
 
 /* A vocabulary from a list: what its tokens are, and that chains draw by it what they draw by a function. */
-static void test_listed_vocabulary(void **state)
+TEST(test_listed_vocabulary)
 {
-    (void)state;
     static const samp_token ends[] = { 2, 5 };
     const char bytes[] = { 'a', 'b', 'c', '\0', '\xff' };
     const uint32_t n_bytes[] = { 1, 0, 2, 1, 1, 0 };
@@ -893,9 +873,8 @@ static void test_listed_vocabulary(void **state)
 }
 
 /* It is lent to the settings and to the chains, which need the settings no more. */
-static void test_lent_vocabulary(void **state)
+TEST(test_lent_vocabulary)
 {
-    (void)state;
     char bytes[N * 8];
     uint32_t n_bytes[N];
     size_t at = 0;
@@ -941,9 +920,8 @@ static void test_lent_vocabulary(void **state)
 }
 
 /* A value is judged where it ever was. */
-static void test_values_are_checked(void **state)
+TEST(test_values_are_checked)
 {
-    (void)state;
     static const char *const bad[][2] = {
         { "temp", "-1" },    { "top_p", "0" },    { "top_p", "1.5" },      { "min_p", "-0.1" },
         { "mirostat", "3" }, { "n_vocab", "-1" }, { "n_ctx_train", "-5" }, { "dry_base", "0.5" },
@@ -961,31 +939,4 @@ static void test_values_are_checked(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_member),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_other_names),
-        cmocka_unit_test(test_unknown_names),
-        cmocka_unit_test(test_bad_numbers),
-        cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_floats_by_hand),
-        cmocka_unit_test(test_floats_at_random),
-        cmocka_unit_test(test_told_and_read),
-        cmocka_unit_test(test_rng_and_order),
-        cmocka_unit_test(test_logit_bias),
-        cmocka_unit_test(test_dry_breakers),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_listed_vocabulary),
-        cmocka_unit_test(test_lent_vocabulary),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_values_are_checked),
-        cmocka_unit_test(test_error_text),
-        cmocka_unit_test(test_params_error_text),
-        cmocka_unit_test(test_texts_of_statuses),
-        cmocka_unit_test(test_unsupported),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

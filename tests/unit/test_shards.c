@@ -384,25 +384,22 @@ static void one_batch(uint64_t number, size_t *rows_left, size_t shortest, size_
     free(row);
 }
 
-static void test_random_batches(void **state)
+TEST(test_random_batches)
 {
-    (void)state;
     size_t left = (size_t)cases(20000, 300);
     real_rows_load(REAL_ROWS_PATH);
     for (uint64_t i = 0; left > 0; i++) one_batch(i, &left, 0, 5000, 64, make_chain);
 }
 
-static void test_behind_a_cut(void **state)
+TEST(test_behind_a_cut)
 {
-    (void)state;
     size_t left = (size_t)cases(40000, quickest() ? 300 : 3000);
     for (uint64_t i = 0; left > 0; i++) one_batch(3000000 + i, &left, 258, 900, 8, behind_cut);
 }
 
 /* Rows of which more is left than can be listed. */
-static void test_random_long_rows(void **state)
+TEST(test_random_long_rows)
 {
-    (void)state;
     size_t left = (size_t)cases(2000, 30);
     real_rows_load(REAL_ROWS_PATH);
     for (uint64_t i = 0; left > 0; i++) one_batch(1000000 + i, &left, 8000, 30000, 3, make_chain);
@@ -639,9 +636,8 @@ static void print_tally(const char *name, const tally *t)
 }
 
 /* Rounds and bytes of every kind of row and chain, whose bounds are promised. */
-static void test_long_rows(void **state)
+TEST(test_long_rows)
 {
-    (void)state;
     size_t n_seeds = (size_t)amount(8, 1);
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
     real_rows_load(REAL_ROWS_PATH);
@@ -682,9 +678,8 @@ static samp_sampler *top_k_half(void) { return chain_of(samp_init_top_k(LONG_VOC
 
 /* Questions that the chains above don't ask: xtc has asked for the list, so that typical has no buckets by logit; sums
    of what min_p keeps; a largest logit that no listed token has; ends in a cluster. */
-static void test_other_questions(void **state)
+TEST(test_other_questions)
 {
-    (void)state;
     static const traffic chains[] = {
         { "xtc, typical", xtc_typical, 6, 8, true },     { "min_p, temp_ext", min_p_tiny_dynamic, 2, 5, true },
         { "adaptive_p at 0", adaptive_low, 2, 5, true }, { "top_p 0.5", top_p_50, 2, 6, true },
@@ -708,9 +703,8 @@ static void test_other_questions(void **state)
 static float any_share;
 static samp_sampler *typical_any(void) { return chain_of(samp_init_typical(any_share, 0), samp_init_dist(35), NULL); }
 
-static void test_typical_of_any_share(void **state)
+TEST(test_typical_of_any_share)
 {
-    (void)state;
     static const traffic any = { "typical of any share", typical_any, 6, 7, false };
     size_t n_cases = (size_t)cases(2000, quickest() ? 10 : 60);
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
@@ -751,9 +745,8 @@ static samp_sampler *behind_longer_list(void)
 
 /* adaptive_p changes the logits of which a floor was known; a list that has grown goes on below min_p's floor: 259
    tokens above -1, a thousand where the nucleus ends, some behind them. */
-static void test_floors_that_are_known(void **state)
+TEST(test_floors_that_are_known)
 {
-    (void)state;
     enum { N = 2000 };
     static const traffic chains[] = { { "adaptive-p, min-p", behind_adaptive_p, 11, 11, false },
                                       { "top-p, min-p, top-p", behind_longer_list, 9, 9, false } };
@@ -781,9 +774,8 @@ static void test_floors_that_are_known(void **state)
 static samp_sampler *unit_chain; /* what the next batch gets */
 static samp_sampler *unit_chain_taken(void) { return unit_chain; }
 
-static void test_cuts_to_the_unit(void **state)
+TEST(test_cuts_to_the_unit)
 {
-    (void)state;
     static const traffic any = { "to the unit", unit_chain_taken, 6, 7, false };
     static const size_t lengths[] = { 2, 90, 20000 };
     float *row = (float *)malloc(20000 * sizeof *row);
@@ -851,9 +843,8 @@ static const traffic USED[] = {
 };
 
 /* Logits on steps: a prefix ends among many tokens with one logit. */
-static void test_logits_on_steps(void **state)
+TEST(test_logits_on_steps)
 {
-    (void)state;
     const traffic t = { "typical of steps", typical_any, 9, 9, true };
     tally count;
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
@@ -869,9 +860,8 @@ static void test_logits_on_steps(void **state)
 }
 
 /* Real logits as they are, and sharper and flatter ones. */
-static void test_used_chains_on_real_logits(void **state)
+TEST(test_used_chains_on_real_logits)
 {
-    (void)state;
     static const float scales[] = { 1.0f, 1.4f, 0.8f };
     size_t n_scales = (size_t)amount(TEST_COUNT(scales), 1), step = (size_t)amount(1, 5);
     float *row = (float *)malloc(REAL_WIDTH * sizeof *row);
@@ -1024,17 +1014,15 @@ static void play_unsupported(samp_sampler *chain)
     free(w);
 }
 
-static void test_too_many_members(void **state)
+TEST(test_too_many_members)
 {
-    (void)state;
     play_unsupported(too_many());
     play_unsupported(chain_of(samp_init_top_k(5), samp_init_ras(8, 0.5f, 3), NULL)); /* no rank has the whole row */
 }
 
 /* As many log-probabilities as may be asked for. */
-static void test_most_logprobs(void **state)
+TEST(test_most_logprobs)
 {
-    (void)state;
     source s = source_stream(611);
     world *w = (world *)calloc(1, sizeof *w);
     samp_logprob *top[3];
@@ -1060,9 +1048,8 @@ static void test_most_logprobs(void **state)
     free(w);
 }
 
-static void test_more_chains(void **state)
+TEST(test_more_chains)
 {
-    (void)state;
     static samp_sampler *(*const make[])(void) = {
         softmax_dist,      dist_top_k,     dist_twice,       greedy_temp,     gumbel,
         gumbel_top_k,      top_k_gumbel,   top_k_mirostat,   mirostat_few,    mirostat_many,
@@ -1123,9 +1110,8 @@ static void must_fail(world *w, source *s, int status)
 }
 
 /* Every status that one rank finds is that of all. */
-static void test_one_rank_is_wrong(void **state)
+TEST(test_one_rank_is_wrong)
 {
-    (void)state;
     for (int wrong = 0; wrong < 13; wrong++) {
         source s = source_stream((uint64_t)wrong);
         world *w = small_world(&s);
@@ -1159,9 +1145,8 @@ static void test_one_rank_is_wrong(void **state)
 }
 
 /* A sampler that has an error has no parts: its row gets the error, and nothing of it is read. */
-static void test_samplers_with_errors(void **state)
+TEST(test_samplers_with_errors)
 {
-    (void)state;
     static float logits[1000];
     samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
     const samp_logit_bias bias[3] = { { 1, NAN }, { 2, 1.0f }, { 3, 1.0f } };
@@ -1188,9 +1173,8 @@ static void test_samplers_with_errors(void **state)
 }
 
 /* Slices of rows with lengths of their own are unsupported: every rank gets the status, and no chain moves. */
-static void test_rows_of_many_lengths(void **state)
+TEST(test_rows_of_many_lengths)
 {
-    (void)state;
     source s = source_stream(78);
     world *w = small_world(&s);
     unsigned char *bytes[MAX_RANKS];
@@ -1213,9 +1197,8 @@ static void test_rows_of_many_lengths(void **state)
 }
 
 /* A rank that has no memory for the batch says so in the first message. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     source s = source_stream(77);
     world *w = small_world(&s);
     unsigned char *bytes[MAX_RANKS];
@@ -1239,9 +1222,8 @@ static void test_no_memory(void **state)
 
 /* NaN in one slice, a NULL chain on one rank, a chain with an error: that row's status on all ranks; the other row has
    its token. */
-static void test_one_row_is_wrong(void **state)
+TEST(test_one_row_is_wrong)
 {
-    (void)state;
     for (int wrong = 0; wrong < 9; wrong++) {
         source s = source_stream(100 + (uint64_t)wrong);
         world *w = small_world(&s);
@@ -1294,9 +1276,8 @@ static samp_sampler *cold(void) { return samp_init_temp(0.5f); }
 static samp_sampler *longest_list(void) { return samp_init_top_k(LEFT_VOCAB - 2); }
 static samp_sampler *half(void) { return samp_init_top_p(0.5f, 1); }
 
-static void test_nothing_is_left(void **state)
+TEST(test_nothing_is_left)
 {
-    (void)state;
     static const struct {
         samp_sampler *(*make[3])(void);
         int status;
@@ -1327,9 +1308,8 @@ static void test_nothing_is_left(void **state)
 }
 
 /* The status that one rank has told is lost on the way to all: it goes on asking what the others ask, and objects. */
-static void test_lost_status(void **state)
+TEST(test_lost_status)
 {
-    (void)state;
     for (int lost = 0; lost < 2; lost++) {
         source s = source_stream(200 + (uint64_t)lost);
         world *w = small_world(&s);
@@ -1387,9 +1367,8 @@ static int alone_until(void *user, void *bytes, size_t n, samp_merge merge)
 
 /* One shard for batches of more rows and of fewer, of longer lists, and by both callbacks: what it has made room for
    stays, and is enough for each. */
-static void test_one_shard_for_other_batches(void **state)
+TEST(test_one_shard_for_other_batches)
 {
-    (void)state;
     static const struct {
         size_t n_rows;
         samp_sampler *(*make)(void);
@@ -1425,9 +1404,8 @@ static void test_one_shard_for_other_batches(void **state)
 }
 
 /* Of three groups of rows the second one fails: its rows and those behind it have the status, and have not moved. */
-static void test_late_failure(void **state)
+TEST(test_late_failure)
 {
-    (void)state;
     enum { N = 40, ROWS = 300 };
     float *rows = (float *)malloc(ROWS * N * sizeof *rows);
     source s = source_stream(540);
@@ -1449,9 +1427,8 @@ static void test_late_failure(void **state)
     free(rows);
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     int status = 7;
     samp_token out[1];
     samp_sampler *chain[1] = { usual_chain() }, *same = usual_chain();
@@ -1557,9 +1534,8 @@ static void squeeze(world *w)
 }
 
 /* A rank's status is that of the merge, the nearer to 0 of two, and takes no message for another: all ranks count. */
-static void test_statuses_are_merged(void **state)
+TEST(test_statuses_are_merged)
 {
-    (void)state;
     source s = source_stream(300);
     world *w = small_world(&s);
     unsigned char *bytes[MAX_RANKS];
@@ -1590,9 +1566,8 @@ static void test_statuses_are_merged(void **state)
 
 /* Rounds of real messages; in some of the runs bytes of one of them are changed. Ranks that get the same message, of
    whatever bytes, go on alike and come to an end. */
-static void test_changed_messages(void **state)
+TEST(test_changed_messages)
 {
-    (void)state;
     size_t n_cases = (size_t)cases(400, 20);
     for (uint64_t i = 0; i < n_cases; i++) {
         source s = source_seed(test_seed() + 900000 + i);
@@ -1640,9 +1615,8 @@ static uint32_t few_words(source *s)
 
 /* Messages of every kind of parcel with numbers that tie: a merge is the same in every order and grouping, also where it
    is none. */
-static void test_merge_ties(void **state)
+TEST(test_merge_ties)
 {
-    (void)state;
     source s = source_stream(400);
     unsigned long whole = 0;
     const unsigned long n_cases = (unsigned long)cases(200000, 6000);
@@ -1695,9 +1669,8 @@ static size_t make_message(unsigned char *m, const sampi_parcel_kind *kind, cons
 
 /* Messages of one length that are whole, but not alike: another number of parcels, others, in another order, more than
    the head says. A merge of two that are alike has no status. */
-static void test_unlike_messages(void **state)
+TEST(test_unlike_messages)
 {
-    (void)state;
     static const sampi_parcel_kind kinds[][3] = { { SAMPI_PARCEL_RACE, SAMPI_PARCEL_RACE, SAMPI_PARCEL_SUMS },
                                                   { SAMPI_PARCEL_TOP, SAMPI_PARCEL_SUMS },
                                                   { SAMPI_PARCEL_SUMS, SAMPI_PARCEL_RACE, SAMPI_PARCEL_RACE },
@@ -1802,9 +1775,8 @@ static bool play_changed(const traffic *t, uint64_t number, const change *c)
 }
 
 /* Each word of what a round begins with, for all kinds of chains. */
-static void test_changed_words(void **state)
+TEST(test_changed_words)
 {
-    (void)state;
     uint64_t number = 0;
     int every = env_setting("SAMP_TEST_FULL", 0) ? 3 : N_CHANGES;
     real_rows_load(REAL_ROWS_PATH);
@@ -1871,9 +1843,8 @@ static void change_parcel(unsigned char *bytes, size_t n, size_t n_vocab, source
 }
 
 /* Numbers of merged messages, as they may be or not: ranks that are told the same go on alike. */
-static void test_changed_parcels(void **state)
+TEST(test_changed_parcels)
 {
-    (void)state;
     const uint64_t n_cases = cases(200000, 3000);
     real_rows_load(REAL_ROWS_PATH);
     for (uint64_t i = 0; i < n_cases; i++) {
@@ -1986,9 +1957,8 @@ static void meet(world *w, bool gathers, int fail_round)
 }
 
 /* A batch of three groups, by either callback; then a round fails, and rows without a token are where they were. */
-static void test_a_callback_fails(void **state)
+TEST(test_a_callback_fails)
 {
-    (void)state;
     for (int run = 0; run < 4; run++) {
         source s = source_stream(500 + (uint64_t)run);
         world *w = (world *)calloc(1, sizeof *w);
@@ -2039,9 +2009,8 @@ static samp_token by_one_rank(samp_sampler *chain, const samp_logits *row)
 
 /* top_k with ties has all tokens listed where more than the list is left, whatever cut stands before it: that one must
    not take it for top_k, of which the listed tokens are enough. */
-static void test_ties_behind_a_cut(void **state)
+TEST(test_ties_behind_a_cut)
 {
-    (void)state;
     enum { N_TIED = 1000 };
     static float x[N_TIED];
     for (int i = 0; i < N_TIED; i++) x[i] = i == 700 ? 6.0f : 5.0f;
@@ -2063,9 +2032,8 @@ static void test_ties_behind_a_cut(void **state)
 
 /* What a grammar masks may be no number, unless raw log-probabilities are asked for, which are of all logits. In one
    piece and in slices, and nothing has changed. */
-static void test_grammar_over_nan(void **state)
+TEST(test_grammar_over_nan)
 {
-    (void)state;
     static const float bad[] = { 3.0f, NAN, INFINITY, -INFINITY };
     samp_vocab vocab = { 10, digit_bytes, NULL, NULL, NULL, 0, -1, -1 };
     samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
@@ -2102,9 +2070,8 @@ static void test_grammar_over_nan(void **state)
 }
 
 /* A grammar in front is in the mask of whichever slice holds the token, wherever that begins. */
-static void test_grammar(void **state)
+TEST(test_grammar)
 {
-    (void)state;
     static const samp_token ends[] = { 0 };
     samp_vocab vocab = { 36 * 5, digit_bytes, NULL, NULL, ends, 1, 0, -1 };
     int status;
@@ -2157,9 +2124,8 @@ static void test_grammar(void **state)
 }
 
 /* Ranks whose grammars are not the same do not agree, however little these differ. */
-static void test_other_grammars(void **state)
+TEST(test_other_grammars)
 {
-    (void)state;
     static const char *const texts[][2] = {
         { "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"a\"]}",
           "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"b\"]}" },
@@ -2207,43 +2173,4 @@ static void test_other_grammars(void **state)
     samp_vocab_index_free(index);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),
-        cmocka_unit_test(test_behind_a_cut),
-        cmocka_unit_test(test_floors_that_are_known),
-        cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical_of_any_share),
-        cmocka_unit_test(test_cuts_to_the_unit),
-        cmocka_unit_test(test_logits_on_steps),
-        cmocka_unit_test(test_used_chains_on_real_logits),
-        cmocka_unit_test(test_more_chains),
-        cmocka_unit_test(test_too_many_members),
-        cmocka_unit_test(test_most_logprobs),
-        cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_rows_of_many_lengths),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_nothing_is_left),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_changed_messages),
-        cmocka_unit_test(test_unlike_messages),
-        cmocka_unit_test(test_one_shard_for_other_batches),
-        cmocka_unit_test(test_late_failure),
-        cmocka_unit_test(test_merge_ties),
-        cmocka_unit_test(test_changed_words),
-        cmocka_unit_test(test_changed_parcels),
-        cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_a_callback_fails),
-        cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_samplers_with_errors),
-        cmocka_unit_test(test_grammar_over_nan),
-        cmocka_unit_test(test_other_grammars),
-        cmocka_unit_test(test_ties_behind_a_cut),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -17,9 +17,8 @@ static _Thread_local int64_t steps_beside;
 
 enum { N_THREADS = 4 };
 
-static void test_threads_share(void **state)
+TEST(test_threads_share)
 {
-    (void)state;
     const long n_steps = 1000 * (long)env_setting("SAMP_TEST_CASES", quick() ? 4 : 20) /
                          (long)(TEST_COUNT(shared) * N_THREADS);
     for (size_t i = 0; i < TEST_COUNT(shared); i++) {
@@ -50,9 +49,8 @@ static void test_threads_share(void **state)
 }
 
 /* A sampler that stands still, while others turn the memory over: what it held is gone, and its text is not. */
-static void test_idle_holds_nothing(void **state)
+TEST(test_idle_holds_nothing)
 {
-    (void)state;
     samp_grammar *g = grammar_of(3), *own = grammar_of(3);
     samp_sampler *idle = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g),
                  *alone = samp_init_grammar(vocab_index, own);
@@ -94,9 +92,8 @@ static void test_idle_holds_nothing(void **state)
 }
 
 /* What one has learnt, the next one finds: its masks are hits, and states do not grow. Another index has its own. */
-static void test_new_requests_find(void **state)
+TEST(test_new_requests_find)
 {
-    (void)state;
     static const char text[] = "{\"a\":[1,2.5e3,{\"ab\":\"the\"}],\"the\":true}";
     samp_grammar *g = grammar_of(0);
     samp_vocab_index *other_index = samp_vocab_index_init(&small_vocabulary, NULL);
@@ -130,9 +127,8 @@ static void test_new_requests_find(void **state)
 
 /* What has been learnt with an index stays while it has a sampler, and for those to come; without one it goes when the
    grammar meets another index. */
-static void test_unused_indexes_go(void **state)
+TEST(test_unused_indexes_go)
 {
-    (void)state;
     samp_grammar *g = grammar_of(0);
     samp_sampler *used = samp_init_grammar(vocab_index, g);
     const sampi_shared *stays = g->shared, *goes;
@@ -199,15 +195,13 @@ static void keeps(size_t grammar, size_t limit, const char *text, size_t n_renew
     samp_grammar_free(g);
 }
 
-static void test_growth_keeps_all(void **state)
+TEST(test_growth_keeps_all)
 {
-    (void)state;
     keeps(2, 0, "{\"a\":12,\"ab\":\"the\",\"x\":\"a quick brown fox\"}", 1);
 }
 
-static void test_full_keeps_what_is_used(void **state)
+TEST(test_full_keeps_what_is_used)
 {
-    (void)state;
     keeps(3, 1 << 20, "abbab abeeabb", 20);
     keeps(3, 1 << 22, "abbab abeeabb", 8);
 }
@@ -285,9 +279,8 @@ static int64_t turn_of(request *r, int64_t *sum, int64_t *sum_alone)
 
 /* The steps of a call have their limit also where its text is read again, because the memory was full: but for 64 steps
    for each token, and what new stores cost. A call that is cut short can be made again: it gets further. */
-static void test_reading_again_counts(void **state)
+TEST(test_reading_again_counts)
 {
-    (void)state;
     enum { LIMIT = 1 << 22, STEPS = 1 << 17, TOKENS = 300, TRIES = 40 };
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "(\\S+\\s*){1,2000}", NULL, NULL);
     samp_sampler *s = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g);
@@ -323,9 +316,8 @@ static void test_reading_again_counts(void **state)
 /* Requests in turns, some with hardly more memory than one mask needs: all masks are those of samplers without a limit;
    no call takes more than MOST times the steps that it would take from nothing, beside what it takes to make and copy
    stores; and all together take at most `sum` times the steps of those without a limit. */
-static void test_full_under_load(void **state)
+TEST(test_full_under_load)
 {
-    (void)state;
     enum { TURNS = 150, MOST = 20, STORES = 8 /* stores take a step for so many bytes of the limit */ };
     static const struct {
         size_t grammar, limit;
@@ -376,9 +368,8 @@ static void test_full_under_load(void **state)
 
 /* The same calls take the same steps and leave the same memory, whatever addresses the memory has: what a full memory
    refuses on one machine it refuses on every machine. */
-static void test_same_calls_same_work(void **state)
+TEST(test_same_calls_same_work)
 {
-    (void)state;
     static const struct {
         size_t grammar, limit;
     } of[] = { { 0, 80000 }, { 2, 80000 }, { 3, 120000 }, { 4, 80000 }, { 5, 320000 } };
@@ -416,9 +407,8 @@ static void test_same_calls_same_work(void **state)
 
 /* A mask that is prepared in parts is there in the end, and is the one that it is without; a part of it that tokens,
    a way back or a clone come upon changes nothing. */
-static void test_prepared_in_parts(void **state)
+TEST(test_prepared_in_parts)
 {
-    (void)state;
     static const int64_t budgets[] = { 1, 2, 7, 20, 50, 1 << 24 };
     size_t n_parts = 0, n_cut = 0;
     for (size_t i = 0; i < TEST_COUNT(shared); i++)
@@ -470,9 +460,8 @@ static void test_prepared_in_parts(void **state)
 }
 
 /* What samp_grammar_prepare refuses; a lazy grammar that waits has nothing to prepare. */
-static void test_prepare_refuses(void **state)
+TEST(test_prepare_refuses)
 {
-    (void)state;
     samp_grammar *g = grammar_of(0);
     const char *words[] = { "the" };
     samp_sampler *s = samp_init_grammar(vocab_index, g),
@@ -486,15 +475,4 @@ static void test_prepare_refuses(void **state)
     samp_grammar_free(g);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_share),        cmocka_unit_test(test_idle_holds_nothing),
-        cmocka_unit_test(test_new_requests_find),    cmocka_unit_test(test_unused_indexes_go),
-        cmocka_unit_test(test_growth_keeps_all),     cmocka_unit_test(test_full_keeps_what_is_used),
-        cmocka_unit_test(test_full_under_load),      cmocka_unit_test(test_reading_again_counts),
-        cmocka_unit_test(test_same_calls_same_work), cmocka_unit_test(test_prepared_in_parts),
-        cmocka_unit_test(test_prepare_refuses),
-    };
-    return test_run(argc, argv, tests, make_index, free_index);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, make_index, free_index); }

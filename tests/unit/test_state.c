@@ -151,9 +151,8 @@ static void check_continues(samp_sampler *a, samp_sampler *b, uint64_t seed, boo
 }
 
 /* Each kind alone, and in a chain with something that selects; both random sources; fresh and with another past. */
-static void test_every_sampler(void **state)
+TEST(test_every_sampler)
 {
-    (void)state;
     for (int kind = 0; kind < N_KINDS; kind++)
         for (int rng = 0; rng < 2; rng++)
             for (uint64_t i = 0; i < 24; i++) {
@@ -176,9 +175,8 @@ static void test_every_sampler(void **state)
             }
 }
 
-static void test_random_chains(void **state)
+TEST(test_random_chains)
 {
-    (void)state;
     size_t kept = 0, customs = 0, errors = 0;
     for (uint64_t i = 0; i < cases(9600, 300) || (!errors && i < 9600); i++) { /* few chains carry an error */
         samp_sampler *s[2];
@@ -209,9 +207,8 @@ static void test_random_chains(void **state)
 }
 
 /* What is made again from a window is what it was: the counts of penalties, however the window has turned. */
-static void test_counts_are_rebuilt(void **state)
+TEST(test_counts_are_rebuilt)
 {
-    (void)state;
     static saved at;
     source rng = source_stream(5100);
     for (int32_t last_n = 1; last_n <= 40; last_n++)
@@ -239,9 +236,8 @@ static void test_counts_are_rebuilt(void **state)
 }
 
 /* All that a caller sees of a chain beside its tokens. */
-static void test_chain_members(void **state)
+TEST(test_chain_members)
 {
-    (void)state;
     static saved at;
     samp_sampler *a = samp_chain_init(), *b;
     samp_token want[100], got[100];
@@ -265,9 +261,8 @@ static void test_chain_members(void **state)
 }
 
 /* Between a draw and its accept adaptive_p knows what was selected, and so does what is loaded there. */
-static void test_between_draw_and_accept(void **state)
+TEST(test_between_draw_and_accept)
 {
-    (void)state;
     static saved at;
     for (int rng = 0; rng < 2; rng++)
         for (uint64_t i = 0; i < 20; i++) {
@@ -309,9 +304,8 @@ static samp_sampler *make_busy(int rng)
     return chain;
 }
 
-static void test_every_byte_changed(void **state)
+TEST(test_every_byte_changed)
 {
-    (void)state;
     static saved good;
     for (int rng = 0; rng < 2; rng++) {
         samp_sampler *s = make_busy(rng);
@@ -330,9 +324,8 @@ static void test_every_byte_changed(void **state)
     }
 }
 
-static void test_every_length_cut_off(void **state)
+TEST(test_every_length_cut_off)
 {
-    (void)state;
     static saved good, bad;
     for (int rng = 0; rng < 2; rng++) {
         samp_sampler *s = make_busy(rng);
@@ -354,9 +347,8 @@ static void test_every_length_cut_off(void **state)
 }
 
 /* Blocks of a file swapped, zeros, nothing but noise. */
-static void test_damaged_blocks(void **state)
+TEST(test_damaged_blocks)
 {
-    (void)state;
     static saved good, bad;
     samp_sampler *s = make_busy(0);
     source from = source_seed(5400);
@@ -388,9 +380,8 @@ static void test_damaged_blocks(void **state)
 
 enum { PART = 16, OWN = PART + 8 };
 
-static void test_forged(void **state)
+TEST(test_forged)
 {
-    (void)state;
     static saved good, bad;
     static const float not_a_share[] = { NAN, INFINITY, -INFINITY, -1.0f, 1.5f };
     static const uint32_t bad_tokens[] = { 0x80000000u, 0xFFFFFFFEu };
@@ -596,9 +587,8 @@ static samp_sampler *variant(int i)
 
 enum { N_VARIANTS = 94 };
 
-static void test_states_of_other_samplers(void **state)
+TEST(test_states_of_other_samplers)
 {
-    (void)state;
     static saved bytes[2 * N_VARIANTS];
     assert_true(variant(N_VARIANTS) == NULL);
     for (int i = 0; i < 2 * N_VARIANTS; i++) {
@@ -626,9 +616,8 @@ static void test_states_of_other_samplers(void **state)
 /* A copy is the equal of what it was made from, with a custom sampler in it too, whoever copies that one. */
 static samp_sampler *plain_clone(const samp_sampler *s) { return samp_init_custom(s->iface, NULL); }
 
-static void test_clones(void **state)
+TEST(test_clones)
 {
-    (void)state;
     static saved bytes;
     static const samp_sampler_i cloned = { NULL, NULL, nothing, NULL, plain_clone, NULL, NULL, NULL };
     for (int rng = 0; rng < 2; rng++)
@@ -646,9 +635,8 @@ static void test_clones(void **state)
 }
 
 /* Another version or another magic, with a right checksum. */
-static void test_other_versions(void **state)
+TEST(test_other_versions)
 {
-    (void)state;
     static saved good, bad;
     samp_sampler *s = samp_init_dist(1);
     save(s, &good);
@@ -668,9 +656,8 @@ static void test_other_versions(void **state)
 
 /* ------------------------------------------------------------------------------------------ calls, format */
 
-static void test_bad_calls(void **state)
+TEST(test_bad_calls)
 {
-    (void)state;
     static saved at;
     int context = 0;
     unsigned char bytes[64] = { 0 };
@@ -703,9 +690,8 @@ static void test_bad_calls(void **state)
 }
 
 /* The form itself, byte by byte. */
-static void test_bytes_of_the_form(void **state)
+TEST(test_bytes_of_the_form)
 {
-    (void)state;
     static saved at;
     static const unsigned char want[] = {
         0x0F, 0x0E, 0x0D, 0x0C, 0x0B, 0x0A, 9, 8,             /* position */
@@ -725,9 +711,8 @@ static void test_bytes_of_the_form(void **state)
 }
 
 /* The same bytes on every machine: what is written here is what was written where these sums come from. */
-static void test_same_everywhere(void **state)
+TEST(test_same_everywhere)
 {
-    (void)state;
     static saved at;
     static const uint64_t want[2] = { 0x743918de6f92baa2u, 0x406f08041d5b32d8u };
     for (int rng = 0; rng < 2; rng++) { /* dist alone: what mt19937 gives does not depend on libm */
@@ -744,24 +729,4 @@ static void test_same_everywhere(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_sampler),
-        cmocka_unit_test(test_random_chains),
-        cmocka_unit_test(test_counts_are_rebuilt),
-        cmocka_unit_test(test_chain_members),
-        cmocka_unit_test(test_between_draw_and_accept),
-        cmocka_unit_test(test_every_byte_changed),
-        cmocka_unit_test(test_every_length_cut_off),
-        cmocka_unit_test(test_damaged_blocks),
-        cmocka_unit_test(test_forged),
-        cmocka_unit_test(test_clones),
-        cmocka_unit_test(test_states_of_other_samplers),
-        cmocka_unit_test(test_other_versions),
-        cmocka_unit_test(test_bad_calls),
-        cmocka_unit_test(test_bytes_of_the_form),
-        cmocka_unit_test(test_same_everywhere),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

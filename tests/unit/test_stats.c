@@ -22,7 +22,7 @@ static void expect_fit(const char *what, const long *seen, const real *p, size_t
     if (!(tail >= ALPHA)) fail_msg("%s: the draws do not have the distribution (%g)", what, tail);
 }
 
-static void test_chi_square_tail(void **state)
+TEST(test_chi_square_tail)
 {
     (void)state; /* from tables: the 95 %, 99 % and 99.9 % points */
     assert_near(chi_square_tail(3.841458820694124, 1), 0.05, 1e-10);
@@ -124,10 +124,9 @@ static void fit_dist(const char *what, size_t n, long n_draws, uint64_t seed)
     samp_free(s);
 }
 
-static void test_dist(void **state)
+TEST(test_dist)
 {
     static const size_t rows[] = { 0, 4, 14 };
-    (void)state;
     flat_row(2);
     fit_dist("dist, flat, 2 tokens", 2, N_DRAWS, 11);
     flat_row(37);
@@ -149,14 +148,13 @@ static void test_dist(void **state)
 }
 
 /* All of a real row: cells are runs of ids with about 1/40 of the probability; all regions of ids count. */
-static void test_dist_on_a_whole_row(void **state)
+TEST(test_dist_on_a_whole_row)
 {
     enum { CELLS = 40 };
     static int cell[N_MAX];
     samp_sampler *s = samp_init_dist(31);
     real p[CELLS + 1] = { 0 }, run = 0;
     long in[CELLS + 1] = { 0 };
-    (void)state;
     real_row(1, N_MAX);
     softmax(row, exact, N_MAX);
     for (size_t i = 0; i < N_MAX; i++) {
@@ -170,10 +168,9 @@ static void test_dist_on_a_whole_row(void **state)
     samp_free(s);
 }
 
-static void test_dist_mt19937(void **state)
+TEST(test_dist_mt19937)
 {
     samp_sampler *s = samp_init_dist(5);
-    (void)state;
     assert_ok(samp_set_rng(s, SAMP_RNG_MT19937));
     real_row(3, 40);
     softmax(row, exact, 40);
@@ -214,9 +211,8 @@ static void fit_default(const char *what, size_t n, long n_draws, uint64_t seed)
     samp_free(s);
 }
 
-static void test_default_chain(void **state)
+TEST(test_default_chain)
 {
-    (void)state;
     flat_row(12);
     fit_default("default chain, flat, 12 tokens", 12, N_DRAWS, 1);
     masked_row(30);
@@ -227,11 +223,10 @@ static void test_default_chain(void **state)
     fit_default("default chain, real row 1, all of it", N_MAX, N_DRAWS / 80, 9);
 }
 
-static void test_default_chain_through_samp_sample(void **state)
+TEST(test_default_chain_through_samp_sample)
 {
     samp_params params = samp_default_params();
     samp_sampler *s;
-    (void)state;
     params.seed = 77;
     s = samp_chain_from_params(&params, NULL);
     real_row(11, 60);
@@ -248,10 +243,9 @@ static void test_default_chain_through_samp_sample(void **state)
 }
 
 /* the first draw of a new mirostat_v2: what has at most 2 tau bits of surprise */
-static void test_mirostat_v2(void **state)
+TEST(test_mirostat_v2)
 {
     static const size_t rows[] = { 1, 8 };
-    (void)state;
     for (size_t k = 0; k < TEST_COUNT(rows); k++) {
         samp_sampler *s = samp_init_mirostat_v2(40 + k, 2.5f, 0.3f);
         size_t kept = 0;
@@ -277,11 +271,10 @@ static void test_mirostat_v2(void **state)
 }
 
 /* a draw of adaptive_p without accept is always the first one */
-static void test_adaptive_p(void **state)
+TEST(test_adaptive_p)
 {
     static const float targets[] = { 0.05f, 0.3f };
     static real p[40];
-    (void)state;
     for (size_t k = 0; k < TEST_COUNT(targets); k++) {
         samp_sampler *s = samp_init_adaptive_p(targets[k], 0.9f, 50 + k);
         float l[40];
@@ -300,10 +293,9 @@ static void test_adaptive_p(void **state)
     }
 }
 
-static void test_xtc_rate(void **state)
+TEST(test_xtc_rate)
 {
     static const float rates[] = { 0.001f, 0.1f, 0.93f, 1.0f };
-    (void)state;
     peaked_row(10);
     row[5] = row[10 / 3]; /* two above the threshold: one goes if it acts */
     test_array(fresh, row, 10);
@@ -349,11 +341,10 @@ static void expect_independent(const char *what, const samp_token *a, const samp
     expect_fit(what, pairs, p, SIDE * SIDE);
 }
 
-static void test_positions_are_independent(void **state)
+TEST(test_positions_are_independent)
 {
     static const size_t lags[] = { 1, 2, 3, 8, 17 };
     samp_sampler *s = samp_init_dist(1);
-    (void)state;
     draw_flat(s, chosen, 0, N_FEWER + 32);
     for (size_t k = 0; k < TEST_COUNT(lags); k++) {
         char what[64];
@@ -367,11 +358,10 @@ static void test_positions_are_independent(void **state)
     samp_free(s);
 }
 
-static void test_seeds_are_independent(void **state)
+TEST(test_seeds_are_independent)
 {
     static const uint64_t seeds[] = { 1, 255, (uint64_t)1 << 32, (uint64_t)1 << 63 };
     samp_sampler *s = samp_init_dist(0);
-    (void)state;
     draw_flat(s, chosen, 0, N_FEWER);
     samp_free(s);
     for (size_t k = 0; k < TEST_COUNT(seeds); k++) {
@@ -417,9 +407,8 @@ static void fit_two(const char *what, samp_sampler *first, samp_sampler *second)
     samp_free(chain);
 }
 
-static void test_samplers_of_a_chain_are_independent(void **state)
+TEST(test_samplers_of_a_chain_are_independent)
 {
-    (void)state;
     fit_two("two dist of one seed in one chain", samp_init_dist(8), samp_init_dist(8));
     fit_two("dist and adaptive_p of one seed", samp_init_dist(8), samp_init_adaptive_p(-1, 0.5f, 8));
     fit_two("mirostat_v2 and dist of one seed", samp_init_mirostat_v2(8, 20, 0.1f), samp_init_dist(8));
@@ -428,12 +417,11 @@ static void test_samplers_of_a_chain_are_independent(void **state)
 }
 
 /* xtc acts in half of the cases; whether it does must not tell which of the others dist takes */
-static void test_xtc_and_dist_are_independent(void **state)
+TEST(test_xtc_and_dist_are_independent)
 {
     samp_sampler *chain = samp_chain_init();
     real p[2 * 10], part[10];
     long both[2 * 10] = { 0 };
-    (void)state;
     assert_ok(samp_chain_add(chain, samp_init_xtc(0.5f, 0.3f, 0, 9)));
     assert_ok(samp_chain_add(chain, samp_init_dist(9)));
     flat_row(10);
@@ -495,10 +483,9 @@ static void envelope_draws(source *rng, size_t n, enum accept how)
     }
 }
 
-static void test_biased_samplers_are_rejected(void **state)
+TEST(test_biased_samplers_are_rejected)
 {
     source rng;
-    (void)state;
     if (quick()) skip();
     rng = source_at(2); /* not from the environment: ALPHA counts once */
     real_row(14, 40);
@@ -528,23 +515,4 @@ static void test_biased_samplers_are_rejected(void **state)
     assert_true(chi_square(seen, exact, 20) < ALPHA);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chi_square_tail),
-        cmocka_unit_test(test_biased_samplers_are_rejected),
-        cmocka_unit_test(test_dist),
-        cmocka_unit_test(test_dist_on_a_whole_row),
-        cmocka_unit_test(test_dist_mt19937),
-        cmocka_unit_test(test_default_chain),
-        cmocka_unit_test(test_default_chain_through_samp_sample),
-        cmocka_unit_test(test_mirostat_v2),
-        cmocka_unit_test(test_adaptive_p),
-        cmocka_unit_test(test_xtc_rate),
-        cmocka_unit_test(test_positions_are_independent),
-        cmocka_unit_test(test_seeds_are_independent),
-        cmocka_unit_test(test_samplers_of_a_chain_are_independent),
-        cmocka_unit_test(test_xtc_and_dist_are_independent),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -44,9 +44,8 @@ static void assert_alike(samp_sampler *a, samp_sampler *b, int steps, const char
 
 /* -------------------------------------------------------------------------------------- samp_sample, rows */
 
-static void test_sample_statuses(void **state)
+TEST(test_sample_statuses)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++)
             for (int draw = 0; draw < 2; draw++) {
@@ -83,9 +82,8 @@ static void test_sample_statuses(void **state)
 }
 
 /* All but one masked: that one, at every index; it is not the error's fault that there is no choice. */
-static void test_one_left(void **state)
+TEST(test_one_left)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++) {
             samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
@@ -104,9 +102,8 @@ static void test_one_left(void **state)
 }
 
 /* Nothing that selects. */
-static void test_unsupported(void **state)
+TEST(test_unsupported)
 {
-    (void)state;
     float logits[N];
     good_row(logits, 2);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -173,9 +170,8 @@ static void all_or_none(samp_sampler *s, const float *logits, bool draws)
 
 /* What does not select stands behind what does: the chain gives no token from any row or, if it is off or another one
    selects behind it, from every row. */
-static void test_behind_selection(void **state)
+TEST(test_behind_selection)
 {
-    (void)state;
     for (size_t k = 0; k < N_ALL; k++)
         for (size_t j = 0; j < N_SELECTORS; j++)
             for (int last = 0; last < 3; last++) {
@@ -201,9 +197,8 @@ static void test_behind_selection(void **state)
 
 /* ------------------------------------------------------------------------------------- samp_apply, arrays */
 
-static void test_apply_statuses(void **state)
+TEST(test_apply_statuses)
 {
-    (void)state;
     static const uint32_t bits[4] = { 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x7f800000u };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k <= N_ALL; k++) {
@@ -249,9 +244,8 @@ static void test_apply_statuses(void **state)
 
 /* -------------------------------------------------------------------------------------------------- NULLs */
 
-static void test_nulls(void **state)
+TEST(test_nulls)
 {
-    (void)state;
     const char *field = "x";
     char buf[8] = "untoucd";
     samp_token token;
@@ -290,9 +284,8 @@ static void test_nulls(void **state)
     samp_free(plain);
 }
 
-static void test_set_n_prev_range(void **state)
+TEST(test_set_n_prev_range)
 {
-    (void)state;
     samp_sampler *chain = samp_chain_init();
     for (samp_token t = 0; t < 10; t++) assert_ok(samp_accept(chain, t));
     assert_status(samp_set_n_prev(chain, ((size_t)1 << 20) + 1), SAMP_E_RANGE);
@@ -303,9 +296,8 @@ static void test_set_n_prev_range(void **state)
     samp_free(chain);
 }
 
-static void test_strerror(void **state)
+TEST(test_strerror)
 {
-    (void)state;
 #define TEXT(name, value, text) \
     assert_text(samp_strerror(name), text); \
     assert_num(name, value);
@@ -392,9 +384,8 @@ static void good_(samp_sampler *s, const char *expr, int line)
 
 #define ULP_ABOVE_1 1.0000001f
 
-static void test_bad_truncation(void **state)
+TEST(test_bad_truncation)
 {
-    (void)state;
     bad(samp_init_top_p(0.0f, 0), SAMP_E_RANGE, "top_p");
     bad(samp_init_top_p(-0.0f, 0), SAMP_E_RANGE, "top_p");
     bad(samp_init_top_p(-0.5f, 0), SAMP_E_RANGE, "top_p");
@@ -485,9 +476,8 @@ static void test_bad_truncation(void **state)
     good(samp_init_xtc_except(0.5f, 0.1f, 0, 0, exempt, 1));
 }
 
-static void test_bad_temperature(void **state)
+TEST(test_bad_temperature)
 {
-    (void)state;
     const float least = 9.5367431640625e-7f, most = 1048576.0f; /* 2^-20, 2^20 */
     bad(samp_init_temp(-1.0f), SAMP_E_RANGE, "temp");
     bad(samp_init_temp(-1e-45f), SAMP_E_RANGE, "temp");
@@ -512,9 +502,8 @@ static void test_bad_temperature(void **state)
     good(samp_init_temp_ext(most, most, 0.0f));
 }
 
-static void test_bad_selection(void **state)
+TEST(test_bad_selection)
 {
-    (void)state;
     bad(samp_init_mirostat(0, 1, 5, 0.1f, 100), SAMP_E_RANGE, "n_vocab");
     bad(samp_init_mirostat(-1, 1, 5, 0.1f, 100), SAMP_E_RANGE, "n_vocab");
     bad(samp_init_mirostat(10, 1, -0.1f, 0.1f, 100), SAMP_E_RANGE, "mirostat_tau");
@@ -551,9 +540,8 @@ static const char *token_text(const samp_vocab *vocab, samp_token token, size_t 
     return &"0123456789abcdefghijklmnopqrstuvwxyz"[token % 36];
 }
 
-static void test_bad_logits(void **state)
+TEST(test_bad_logits)
 {
-    (void)state;
     const samp_logit_bias ok[1] = { { 3, 1.0f } }, low[1] = { { -1, 1.0f } }, high[1] = { { 10, 1.0f } };
     const samp_logit_bias nan[2] = { { 1, 1.0f }, { 2, NAN } }, inf[1] = { { 2, INFINITY } };
     bad(samp_init_logit_bias(10, 1, NULL), SAMP_E_NULL, "logit_bias");
@@ -650,9 +638,8 @@ static int apply_nothing(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_bad_custom(void **state)
+TEST(test_bad_custom)
 {
-    (void)state;
     samp_sampler_i iface;
     memset(&iface, 0, sizeof iface);
     samp_sampler *s = samp_init_custom(NULL, NULL), *t = samp_init_custom(&iface, NULL);
@@ -690,9 +677,8 @@ static void test_bad_custom(void **state)
 }
 
 /* The first error of several is the chain's. */
-static void test_first_error(void **state)
+TEST(test_first_error)
 {
-    (void)state;
     const char *field = NULL;
     samp_sampler *chain = samp_chain_init(), *inner = samp_chain_init();
     assert_ok(samp_chain_add(chain, make_top_k()));
@@ -772,9 +758,8 @@ static void provoke(samp_sampler *s, int which, const float *row)
 }
 enum { N_PROVOKE = 17 };
 
-static void test_errors_change_nothing(void **state)
+TEST(test_errors_change_nothing)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++)
             for (int which = 0; which < N_PROVOKE; which++) {
@@ -816,9 +801,8 @@ static int failing_accept(samp_sampler *s, samp_token token)
 }
 static samp_sampler *failing_clone(const samp_sampler *s) { return samp_init_custom(s->iface, s->ctx); }
 
-static void test_custom_fails(void **state)
+TEST(test_custom_fails)
 {
-    (void)state;
     static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++)
@@ -864,9 +848,8 @@ static void test_custom_fails(void **state)
 }
 
 /* What is above 0 is no status, and no token either: apply and accept, in every way that a token comes about. */
-static void test_custom_positive(void **state)
+TEST(test_custom_positive)
 {
-    (void)state;
     static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL, NULL };
     static const samp_sampler_i on_accept = { NULL,          failing_accept, apply_nothing, NULL,
                                               failing_clone, NULL,           NULL,          NULL };
@@ -902,9 +885,8 @@ static void test_custom_positive(void **state)
 }
 
 /* accept fails: no member has seen the token, the draw is undone */
-static void test_custom_fails_accept(void **state)
+TEST(test_custom_fails_accept)
 {
-    (void)state;
     static const samp_sampler_i on_accept = { NULL,          failing_accept, apply_nothing, NULL,
                                               failing_clone, NULL,           NULL,          NULL };
     for (int kind = 0; kind < KINDS; kind++)
@@ -960,9 +942,8 @@ static int nonsense_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_custom_nonsense(void **state)
+TEST(test_custom_nonsense)
 {
-    (void)state;
     static const samp_sampler_i iface = { NULL, NULL, nonsense_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (int what = 0; what <= 7; what++)
@@ -1031,9 +1012,8 @@ static int breaking_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_custom_breaks(void **state)
+TEST(test_custom_breaks)
 {
-    (void)state;
     static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (int what = 0; what <= 12; what++)
@@ -1067,9 +1047,8 @@ static int double_one(samp_sampler *s, samp_token_data_array *cur)
 }
 
 /* The same of an array that is too long to look at each pair. */
-static void test_doubled_among_many(void **state)
+TEST(test_doubled_among_many)
 {
-    (void)state;
     enum { MANY = 700 };
     static const samp_sampler_i iface = { .apply = double_one };
     float logits[MANY];
@@ -1084,9 +1063,8 @@ static void test_doubled_among_many(void **state)
 
 /* An array of the caller's own is not searched for doubled ids: whatever samplers make of one, they come to an end, and what
    is selected is a candidate that is not masked. */
-static void test_doubled_ids(void **state)
+TEST(test_doubled_ids)
 {
-    (void)state;
     source rng = source_stream(98);
     alarm(100);
     for (int kind = 0; kind < KINDS; kind++)
@@ -1125,9 +1103,8 @@ static void test_doubled_ids(void **state)
 }
 
 /* A draft's dense probabilities have no place for an id that a custom sampler made up. */
-static void test_custom_breaks_draft(void **state)
+TEST(test_custom_breaks_draft)
 {
-    (void)state;
     static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL, NULL };
     int what = 6;
     samp_sampler *s = samp_chain_init();
@@ -1151,9 +1128,8 @@ static int32_t boasting_tokenize(const samp_vocab *vocab, const char *text, size
     return 100000;
 }
 
-static void test_tokenize_boasts(void **state)
+TEST(test_tokenize_boasts)
 {
-    (void)state;
     static const char *const breakers[] = { "abc" };
     samp_vocab vocab = letters;
     vocab.tokenize = boasting_tokenize;
@@ -1178,9 +1154,8 @@ static int32_t failing_tokenize(const samp_vocab *vocab, const char *text, size_
     return n_said;
 }
 
-static void test_tokenize_fails(void **state)
+TEST(test_tokenize_fails)
 {
-    (void)state;
     static const char *const breakers[] = { "bc" };
     static const int32_t says[] = { 0, -1, INT32_MIN };
     samp_vocab vocab = letters;
@@ -1197,9 +1172,8 @@ static void test_tokenize_fails(void **state)
 }
 
 /* Nothing sets errno, whatever it is given; without SAMP_CLOCK no time is measured. */
-static void test_errno(void **state)
+TEST(test_errno)
 {
-    (void)state;
     static const float rows[][4] = {
         { 0, -200, -1e30f, -INFINITY },
         { 3e38f, -3e38f, 0, 1 },
@@ -1229,35 +1203,4 @@ static void test_errno(void **state)
         }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample_statuses),
-        cmocka_unit_test(test_one_left),
-        cmocka_unit_test(test_unsupported),
-        cmocka_unit_test(test_behind_selection),
-        cmocka_unit_test(test_apply_statuses),
-        cmocka_unit_test(test_nulls),
-        cmocka_unit_test(test_set_n_prev_range),
-        cmocka_unit_test(test_strerror),
-        cmocka_unit_test(test_bad_truncation),
-        cmocka_unit_test(test_bad_temperature),
-        cmocka_unit_test(test_bad_selection),
-        cmocka_unit_test(test_bad_logits),
-        cmocka_unit_test(test_bad_custom),
-        cmocka_unit_test(test_first_error),
-        cmocka_unit_test(test_errors_change_nothing),
-        cmocka_unit_test(test_custom_fails),
-        cmocka_unit_test(test_custom_fails_accept),
-        cmocka_unit_test(test_errno),
-        cmocka_unit_test(test_custom_nonsense),
-        cmocka_unit_test(test_custom_positive),
-        cmocka_unit_test(test_custom_breaks),
-        cmocka_unit_test(test_doubled_ids),
-        cmocka_unit_test(test_doubled_among_many),
-        cmocka_unit_test(test_tokenize_boasts),
-        cmocka_unit_test(test_tokenize_fails),
-        cmocka_unit_test(test_custom_breaks_draft),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

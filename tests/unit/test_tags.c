@@ -82,9 +82,8 @@ static int fares(const samp_grammar *g, const char *text)
 #define THINK "{\"type\":\"tag\",\"begin\":\"<t>\",\"content\":{\"type\":\"any_text\"},\"end\":\"</t>\"}"
 
 /* What is taken, what is only a beginning, and what is refused. */
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     static const struct {
         const char *tags, *good[5], *begun[4], *bad[5];
     } cases[] = {
@@ -179,9 +178,8 @@ static void test_texts(void **state)
 }
 
 /* A schema's words go for all schemas inside, and any_order counts before "ordered". */
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     static const char json[] =
         "{\"type\":\"json_schema\",\"json_schema\":{\"properties\":{\"a\":{\"const\":1},\"b\":{\"const\":2}},"
         "\"type\":\"object\",\"required\":[\"a\",\"b\"],\"additionalProperties\":false}%s}";
@@ -209,9 +207,8 @@ static void test_options(void **state)
 #define TAG_OF_GBNF "t ::= \"a>\" (\"\\\"x\\\"\" | \"\\\"yy\\\"\") \"</t>\" | \"b>a\" (\"</t>\" | \"!\")\n"
 
 /* The same as automata in GBNF, a rule for each state of a search: the same masks along random walks. */
-static void test_same_as_gbnf(void **state)
+TEST(test_same_as_gbnf)
 {
-    (void)state;
     static const struct {
         const char *tags, *gbnf;
     } cases[] = {
@@ -270,9 +267,8 @@ static void test_same_as_gbnf(void **state)
 }
 
 /* Tokens by their number or text, whatever their bytes are: as delimiters, as triggers, as what ends any tokens. */
-static void test_tokens(void **state)
+TEST(test_tokens)
 {
-    (void)state;
 #define TOKEN(token) "{\"type\":\"token\",\"token\":" token "}"
     static const struct {
         const char *tags, *gbnf;
@@ -310,9 +306,8 @@ static void test_tokens(void **state)
 }
 
 /* What is wrong, or not taken, by its place. */
-static void test_errors(void **state)
+TEST(test_errors)
 {
-    (void)state;
     static const struct {
         const char *text;
         int status;
@@ -383,9 +378,8 @@ static void test_errors(void **state)
 }
 
 /* Formats one in the other: as deep as JSON may be, no more. */
-static void test_deep(void **state)
+TEST(test_deep)
 {
-    (void)state;
     for (int depth = 1; depth < 200; depth += 13) {
         static char text[1 << 14];
         samp_grammar_error error;
@@ -402,11 +396,4 @@ static void test_deep(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),  cmocka_unit_test(test_options), cmocka_unit_test(test_same_as_gbnf),
-        cmocka_unit_test(test_tokens), cmocka_unit_test(test_errors),  cmocka_unit_test(test_deep),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, set_up, tear_down); }

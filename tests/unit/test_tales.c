@@ -77,9 +77,8 @@ static const float *eval_prompt(const golden *g)
     return logits;
 }
 
-static void test_tokenise(void **state)
+TEST(test_tokenise)
 {
-    (void)state;
     int32_t ids[MAX_PROMPT];
     for (const golden *g = goldens; g < goldens + N_GOLDEN; g++) {
         assert_num(tales_tokenise(&model, g->text, ids, MAX_PROMPT), g->n_prompt);
@@ -93,9 +92,8 @@ static void test_tokenise(void **state)
 }
 
 /* Every byte has a token, and the pieces of a text are the text. */
-static void test_tokenise_bytes(void **state)
+TEST(test_tokenise_bytes)
 {
-    (void)state;
     char text[256], back[256];
     int32_t ids[256];
     for (int i = 0; i < 255; i++) text[i] = (char)(255 - i);
@@ -113,9 +111,8 @@ static void test_tokenise_bytes(void **state)
     assert_text(back, text);
 }
 
-static void test_logits_golden(void **state)
+TEST(test_logits_golden)
 {
-    (void)state;
     for (const golden *g = goldens; g < goldens + N_GOLDEN; g++) {
         const float *logits = eval_prompt(g);
         double largest = 0.0;
@@ -125,9 +122,8 @@ static void test_logits_golden(void **state)
 }
 
 /* A text that begins at position 0 owes nothing to the one before. */
-static void test_new_text(void **state)
+TEST(test_new_text)
 {
-    (void)state;
     float first[2048];
     assert_true(model.n_vocab <= 2048);
     memcpy(first, eval_prompt(&goldens[0]), (size_t)model.n_vocab * sizeof(float));
@@ -135,9 +131,8 @@ static void test_new_text(void **state)
     assert_memory_equal(eval_prompt(&goldens[0]), first, (size_t)model.n_vocab * sizeof(float));
 }
 
-static void test_eval_range(void **state)
+TEST(test_eval_range)
 {
-    (void)state;
     assert_null(tales_eval(&model, -1, 0));
     assert_null(tales_eval(&model, model.n_vocab, 0));
     assert_null(tales_eval(&model, 0, -1));
@@ -153,9 +148,8 @@ static samp_token first_largest(const float *logits, int n)
     return best;
 }
 
-static void test_greedy_alone(void **state)
+TEST(test_greedy_alone)
 {
-    (void)state;
     for (const golden *g = goldens; g < goldens + N_GOLDEN; g++) {
         const float *logits = eval_prompt(g);
         for (int i = 0; i < N_GREEDY; i++) {
@@ -180,17 +174,15 @@ static void check_greedy(samp_sampler *chain)
     samp_free(chain);
 }
 
-static void test_greedy_chain(void **state)
+TEST(test_greedy_chain)
 {
-    (void)state;
     samp_sampler *chain = samp_chain_init();
     assert_ok(samp_chain_add(chain, samp_init_greedy()));
     check_greedy(chain);
 }
 
-static void test_greedy_params(void **state)
+TEST(test_greedy_params)
 {
-    (void)state;
     samp_params params = samp_default_params();
     params.temp = 0.0f;
     for (int rng = SAMP_RNG_PHILOX; rng <= SAMP_RNG_MT19937; rng++) {
@@ -245,9 +237,8 @@ static samp_thinking_plan any_plan(source *rng, int32_t budget, const samp_token
 /* Random budgets on the model: a span has never more tokens than its hard end and the grace, but for a character that is
    not whole; its end is never broken, nor is the note; behind the last span nothing is forced. Now and then it is ended
    by hand, and a copy that goes on from saved bytes says the same. */
-static void test_thinking(void **state)
+TEST(test_thinking)
 {
-    (void)state;
     enum { TAG = 32, LONG = 150 };
     samp_token start[TAG], end[TAG], note[TAG];
     const int n_start = tales_tokenise(&model, "<think>", start, TAG),
@@ -344,9 +335,8 @@ static const char *load_damaged(const uint8_t *bytes, size_t n, long at, uint8_t
     return error;
 }
 
-static void test_load_errors(void **state)
+TEST(test_load_errors)
 {
-    (void)state;
     enum { N_VOCAB = 8, DIM = 12, HEADS = 20, PIECES = 36, FIRST_PIECE = 40 }; /* offsets in the file */
     FILE *f = fopen(MODEL, "rb");
     static uint8_t bytes[4 << 20];
@@ -373,14 +363,4 @@ static void test_load_errors(void **state)
     assert_text(load_damaged(bytes, n, FIRST_PIECE + 10145, 200), "the vocabulary is damaged");
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokenise),      cmocka_unit_test(test_tokenise_bytes),
-        cmocka_unit_test(test_logits_golden), cmocka_unit_test(test_new_text),
-        cmocka_unit_test(test_eval_range),    cmocka_unit_test(test_greedy_alone),
-        cmocka_unit_test(test_greedy_chain),  cmocka_unit_test(test_greedy_params),
-        cmocka_unit_test(test_load_errors),   cmocka_unit_test(test_thinking),
-    };
-    return test_run(argc, argv, tests, setup, teardown);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, setup, teardown); }

@@ -83,9 +83,8 @@ static void shows(samp_text *t, const char *want)
 
 /* ---- by hand ---- */
 
-static void test_stop_over_tokens(void **state)
+TEST(test_stop_over_tokens)
 {
-    (void)state;
     samp_text *t = TEXT(NULL, "###");
     say(t, "a##b###c");
     assert_num(samp_text_stop(t), 0);
@@ -116,9 +115,8 @@ static void test_stop_over_tokens(void **state)
     shows(t, "a|b||");
 }
 
-static void test_which_stop(void **state)
+TEST(test_which_stop)
 {
-    (void)state;
     /* the last byte that comes first */
     samp_text *t = TEXT(NULL, "abcd", "bc");
     say(t, "abcd");
@@ -145,9 +143,8 @@ static void test_which_stop(void **state)
     shows(t, "a||*|");
 }
 
-static void test_characters(void **state)
+TEST(test_characters)
 {
-    (void)state;
     samp_text *t = text_with(NULL, NULL, 0);
     say(t, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
     flush(t);
@@ -182,9 +179,8 @@ static void test_characters(void **state)
 }
 
 /* Two bytes of any kind, then some that may go on or not, against the table of the standard. */
-static void test_every_beginning(void **state)
+TEST(test_every_beginning)
 {
-    (void)state;
     static const unsigned char third[] = { 'a', 0x80, 0xbf, 0xc3 }, fourth[] = { 0x80, 0xe2 };
     const samp_text_options raw = { .raw_bytes = true };
     samp_text *t[2] = { text_with(NULL, NULL, 0), text_with(&raw, NULL, 0) };
@@ -210,9 +206,8 @@ static void test_every_beginning(void **state)
     samp_text_free(t[1]);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     samp_text *t = TEXT(NULL, "abc", "<end>");
     say(t, "ab");
     assert_num(push(t, END), SAMP_TEXT_ENDED);
@@ -247,9 +242,8 @@ static void test_ends(void **state)
     shows(t, "a|c|d*|");
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     /* the first two tokens stop nothing, but a stop may begin there */
     samp_text_options o = { .min_tokens = 2 };
     samp_text *t = TEXT(&o, "ab", "c");
@@ -279,9 +273,8 @@ static void test_options(void **state)
     shows(t, "|||*|*|*||x|b||");
 }
 
-static void test_patterns(void **state)
+TEST(test_patterns)
 {
-    (void)state;
     samp_text *t = text_with(NULL, NULL, 0);
     assert_ok(samp_text_add_pattern(t, "\\n+Human:", 12));
     assert_ok(samp_text_add_pattern(t, "^no", 2));
@@ -328,9 +321,8 @@ static const char *longer(const samp_vocab *v, samp_token token, size_t *n)
     return bytes;
 }
 
-static void test_bad_arguments(void **state)
+TEST(test_bad_arguments)
 {
-    (void)state;
     static const char *const none[] = { "a", NULL }, *const empty[] = { "a", "" };
     const samp_token bad[] = { 3, -1 };
     samp_text_options o = { .min_tokens = -1 };
@@ -408,9 +400,8 @@ static void test_bad_arguments(void **state)
 
 /* A text of thousands of tokens, where the ring of tokens has begun anew: what is taken back is as a text that never had
    it, up to what is kept. */
-static void test_long_text(void **state)
+TEST(test_long_text)
 {
-    (void)state;
     enum { LENGTH = 6000 };
     static samp_token tokens[LENGTH];
     static const char *const stops[] = { "\xc3\xa9xyzzyxyzzy", "zzyx?" };
@@ -449,9 +440,8 @@ static void test_long_text(void **state)
 }
 
 /* Each call after the making allocates nothing, and a text never holds more than its longest stop and three bytes. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     static const char *const stops[] = { "aaaaaaaaab", "\x98\x80 end" };
     samp_text *t = text_with(NULL, stops, 2);
     assert_ok(samp_text_add_pattern(t, "a[^b]*c", 40));
@@ -481,9 +471,8 @@ static void test_no_memory(void **state)
 }
 
 /* 65,536 stops, and a text that begins all of them again and again. */
-static void test_many_stops(void **state)
+TEST(test_many_stops)
 {
-    (void)state;
     enum { MANY = 65536 };
     static char text[MANY][12];
     static const char *stops[MANY];
@@ -513,9 +502,8 @@ static void test_many_stops(void **state)
     assert_num(status, SAMP_E_RANGE);
 }
 
-static void test_random_texts(void **state)
+TEST(test_random_texts)
 {
-    (void)state;
     const uint64_t n = cases(100000, 300);
     memset(twin_seen, 0, sizeof twin_seen);
     for (uint64_t i = 0; i < n; i++) {
@@ -529,9 +517,8 @@ static void test_random_texts(void **state)
 /* ---- as part of a program ---- */
 
 /* A row of a batch whose text has stopped draws the end token from then on. */
-static void test_chain_ends(void **state)
+TEST(test_chain_ends)
 {
-    (void)state;
     float logits[N_VOCAB];
     for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'a' || i == 'b' ? 1.0f : i == END ? 0.5f : -5.0f;
     samp_sampler *chain = test_pair(samp_init_top_k(2), samp_init_dist(3));
@@ -582,9 +569,8 @@ static const request_text requests[] = {
     { SAMP_PEER_SGLANG, "{\"stop_token_ids\":[98],\"ignore_eos\":true,\"stop\":[\"d\"]}", "ab$cd", "abc*", 0 },
 };
 
-static void test_requests(void **state)
+TEST(test_requests)
 {
-    (void)state;
     samp_settings *settings = samp_settings_new();
     for (size_t i = 0; i < TEST_COUNT(requests); i++) {
         const request_text *r = &requests[i];
@@ -637,23 +623,4 @@ static void test_requests(void **state)
     samp_settings_free(settings);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_over_tokens),
-        cmocka_unit_test(test_which_stop),
-        cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_every_beginning),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_long_text),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_many_stops),
-        cmocka_unit_test(test_random_texts),
-        cmocka_unit_test(test_chain_ends),
-        cmocka_unit_test(test_requests),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

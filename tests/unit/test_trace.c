@@ -125,17 +125,15 @@ static void min_p_then_temp(samp_rng_kind kind)
     samp_free(softmax);
 }
 
-static void test_min_p_then_temp(void **state)
+TEST(test_min_p_then_temp)
 {
-    (void)state;
     min_p_then_temp(SAMP_RNG_PHILOX);
     min_p_then_temp(SAMP_RNG_MT19937);
 }
 
 /* the 28 lines in any order, as they would stand in a vocabulary */
-static void test_any_order(void **state)
+TEST(test_any_order)
 {
-    (void)state;
     source rng = source_stream(2);
     for (int round = 0; round < 50; round++) {
         samp_token_data data[N_SHOWN];
@@ -180,9 +178,8 @@ static void top_k_then_top_p(samp_rng_kind kind)
     samp_free(top_p);
 }
 
-static void test_top_k_then_top_p(void **state)
+TEST(test_top_k_then_top_p)
 {
-    (void)state;
     top_k_then_top_p(SAMP_RNG_PHILOX);
     top_k_then_top_p(SAMP_RNG_MT19937);
 }
@@ -237,17 +234,15 @@ static void default_chain(samp_rng_kind kind)
     samp_free(chain);
 }
 
-static void test_default_chain(void **state)
+TEST(test_default_chain)
 {
-    (void)state;
     default_chain(SAMP_RNG_PHILOX);
     default_chain(SAMP_RNG_MT19937);
 }
 
 /* temp 0: the first line */
-static void test_greedy(void **state)
+TEST(test_greedy)
 {
-    (void)state;
     samp_params params = samp_default_params();
     samp_sampler *chain;
     params.temp = 0;
@@ -256,12 +251,4 @@ static void test_greedy(void **state)
     samp_free(chain);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_min_p_then_temp),  cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_top_k_then_top_p), cmocka_unit_test(test_default_chain),
-        cmocka_unit_test(test_greedy),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -62,9 +62,8 @@ static int tell_with_drafts(source *rng, samp_sampler *chain, const samp_token *
     return calls;
 }
 
-static void test_exact(void **state)
+TEST(test_exact)
 {
-    (void)state;
     source rng = source_stream(8100);
     int calls = 0, n = quick() ? 20 : 400;
     for (int i = 0; i < n; i++) {
@@ -87,9 +86,8 @@ static void test_exact(void **state)
 }
 
 /* Its tokens have no one distribution that a ratio could test. */
-static void test_ras_has_no_ratio(void **state)
+TEST(test_ras_has_no_ratio)
 {
-    (void)state;
     float logits[2 * N];
     samp_token token = 3, out[2];
     samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
@@ -102,9 +100,8 @@ static void test_ras_has_no_ratio(void **state)
 }
 
 /* The probabilities of a draft mean nothing to it. */
-static void test_exact_ignores_probs(void **state)
+TEST(test_exact_ignores_probs)
 {
-    (void)state;
     float logits[2 * N], probs[1] = { NAN };
     samp_token token = 3, id = 77, out[2], want;
     samp_draft draft = { 1, &token, probs, &id, 1, NULL };
@@ -243,9 +240,8 @@ static double ratio_draws(samp_sampler *chain, form kind, float told, long n)
     return least;
 }
 
-static void test_ratio_distribution(void **state)
+TEST(test_ratio_distribution)
 {
-    (void)state;
     static const char *const names[] = { "dense", "sparse", "certain" };
     for (int kind = DENSE; kind <= CERTAIN; kind++) {
         samp_sampler *chain = top_k_temp_dist(70 + (uint64_t)kind);
@@ -256,9 +252,8 @@ static void test_ratio_distribution(void **state)
 }
 
 /* The same through mirostat, whose own draw it replaces (eta 0: the distribution stays). */
-static void test_ratio_mirostat(void **state)
+TEST(test_ratio_mirostat)
 {
-    (void)state;
     samp_sampler *chain = samp_chain_init();
     float logits[2 * N];
     real p[N];
@@ -289,9 +284,8 @@ static void test_ratio_mirostat(void **state)
 }
 
 /* The statistics would notice: a draft that tells of 95 % of its probabilities. */
-static void test_ratio_lies_show(void **state)
+TEST(test_ratio_lies_show)
 {
-    (void)state;
     if (quick()) skip();
     samp_sampler *chain = top_k_temp_dist(80);
     assert_true(ratio_draws(chain, DENSE, 0.95f, 200000) < 1e-6);
@@ -299,9 +293,8 @@ static void test_ratio_lies_show(void **state)
 }
 
 /* Whatever accepts a token, the samplers that learn from it learn the same. */
-static void test_ratio_learns(void **state)
+TEST(test_ratio_learns)
 {
-    (void)state;
     float logits[2 * N];
     model(1, logits);
     model(2, logits + N);
@@ -336,9 +329,8 @@ static void test_ratio_learns(void **state)
 }
 
 /* A token of which nothing is left is not accepted, and one that the draft could not have drawn is. */
-static void test_ratio_edges(void **state)
+TEST(test_ratio_edges)
 {
-    (void)state;
     float logits[2 * N], probs[N] = { 0 };
     samp_token token = 0, out[2];
     samp_draft draft = { 1, &token, probs, NULL, 0, NULL };
@@ -381,9 +373,8 @@ static void verify_on_every_set(const samp_sampler *chain, const float *logits, 
 }
 
 /* The same tokens on the fast path, step by step, and on every instruction set. */
-static void test_ratio_executors_agree(void **state)
+TEST(test_ratio_executors_agree)
 {
-    (void)state;
     source rng = source_stream(8300);
     for (int i = 0, n = quick() ? 30 : 1000; i < n; i++) {
         samp_sampler *chain = random_chain(&rng), *slow = samp_chain_init();
@@ -412,9 +403,8 @@ static void test_ratio_executors_agree(void **state)
 
 /* The same on rows that are not put in order as a whole: the cuts' own ways through them, and what the ratio test then
    asks of the tokens that are left. */
-static void test_ratio_long_rows(void **state)
+TEST(test_ratio_long_rows)
 {
-    (void)state;
     enum { LONG = 9000, N_TOP = 60, DRAFTED = 2 };
     static float logits[(DRAFTED + 1) * LONG], probs[DRAFTED * LONG];
     samp_token ids[DRAFTED * N_TOP], tokens[DRAFTED], out[DRAFTED + 1], again[DRAFTED + 1];
@@ -458,9 +448,8 @@ static void test_ratio_long_rows(void **state)
 }
 
 /* Greedy has one answer: the ratio test is the exact one. A sampler's own draws, such as xtc's, are not touched. */
-static void test_ratio_greedy(void **state)
+TEST(test_ratio_greedy)
 {
-    (void)state;
     source rng = source_stream(8400);
     for (int i = 0; i < 200; i++) {
         float logits[3 * N];
@@ -486,9 +475,8 @@ static void test_ratio_greedy(void **state)
 
 /* The random bits: Philox, key = seed, counter = (position, 0x100 + dist's number, 0). The first half decides about the
    draft's token, the second draws what comes instead. */
-static void test_ratio_bits(void **state)
+TEST(test_ratio_bits)
 {
-    (void)state;
     const uint64_t seed = 0x123456789abcdef0u;
     float logits[2 * N];
     samp_token token = 2, out[2];
@@ -522,9 +510,8 @@ static int clone_apply(samp_sampler *s, samp_token_data_array *cur)
 }
 static const samp_sampler_i cloner = { NULL, NULL, clone_apply, NULL, NULL, NULL, NULL, NULL };
 
-static void test_clone_within(void **state)
+TEST(test_clone_within)
 {
-    (void)state;
     float logits[2 * N];
     samp_token token = 2, out[2];
     samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
@@ -542,9 +529,8 @@ static void test_clone_within(void **state)
 
 /* ---------------------------------------------------------------------------------------------- bad input */
 
-static void test_bad_input(void **state)
+TEST(test_bad_input)
 {
-    (void)state;
     float logits[3 * N], probs[2 * N];
     samp_token tokens[2] = { 1, 2 }, ids[2 * N], out[3];
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % 7);
@@ -616,9 +602,8 @@ static void test_bad_input(void **state)
 }
 
 /* A bad row behind accepted tokens: these count. Behind a rejected one it is never looked at. */
-static void test_bad_row(void **state)
+TEST(test_bad_row)
 {
-    (void)state;
     float logits[3 * N];
     samp_token tokens[2] = { 6, 6 }, out[3];
     samp_draft draft = { 2, tokens, NULL, NULL, 0, NULL };
@@ -654,11 +639,10 @@ static void test_bad_row(void **state)
 
 /* Tokens that a chain cuts off change nothing: rows of more than 4,096 tokens, behind top_p and min_p, give what the first
    N of them give alone, by both methods. */
-static void test_long_rows(void **state)
+TEST(test_long_rows)
 {
     enum { LONG = 6000, MOST = 4 };
     static float wide[(MOST + 1) * LONG], probs[MOST * LONG];
-    (void)state;
     source rng = source_stream(8700);
     for (int i = 0; i < (quick() ? 20 : 200); i++) {
         float rows[(MOST + 1) * N], small[MOST * N];
@@ -689,25 +673,4 @@ static void test_long_rows(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_exact_ignores_probs),
-        cmocka_unit_test(test_ras_has_no_ratio),
-        cmocka_unit_test(test_ratio_bits),
-        cmocka_unit_test(test_clone_within),
-        cmocka_unit_test(test_ratio_learns),
-        cmocka_unit_test(test_ratio_edges),
-        cmocka_unit_test(test_ratio_greedy),
-        cmocka_unit_test(test_ratio_executors_agree),
-        cmocka_unit_test(test_ratio_long_rows),
-        cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_bad_row),
-        cmocka_unit_test(test_ratio_distribution),
-        cmocka_unit_test(test_ratio_mirostat),
-        cmocka_unit_test(test_ratio_lies_show),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -36,9 +36,8 @@ static void refused(const char *text, int status, size_t line, size_t column, co
     assert_null(samp_vocab_from_tokenizer_json(text, strlen(text), NULL));
 }
 
-static void test_bytes_as_letters(void **state)
+TEST(test_bytes_as_letters)
 {
-    (void)state;
     samp_vocab *v = from_json(
         "{\"added_tokens\": [{\"id\": 6, \"content\": \"<|endoftext|>\", \"special\": true},"
         "{\"id\": 8, \"content\": \"<|im_end|>\", \"special\": true},"
@@ -66,9 +65,8 @@ static void test_bytes_as_letters(void **state)
 }
 
 /* All 256 bytes, by the rule of GPT-2 written another way. */
-static void test_all_letters(void **state)
+TEST(test_all_letters)
 {
-    (void)state;
     char text[6000] = "{\"decoder\": {\"type\": \"ByteLevel\"}, \"model\": {\"vocab\": {";
     int others = 0;
     for (int byte = 0; byte < 256; byte++) {
@@ -87,9 +85,8 @@ static void test_all_letters(void **state)
     samp_vocab_free(v);
 }
 
-static void test_marks_for_blanks(void **state)
+TEST(test_marks_for_blanks)
 {
-    (void)state;
     samp_vocab *v = from_json(
         "{\"added_tokens\": [{\"id\": 0, \"content\": \"<unk>\", \"special\": true},"
         "{\"id\": 1, \"content\": \"</s>\", \"special\": true},"
@@ -112,9 +109,8 @@ static void test_marks_for_blanks(void **state)
 }
 
 /* A model that returns a message ends only a part of it with <|end|>. */
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     const char *head =
         "{\"decoder\": {\"type\": \"ByteLevel\"}, \"model\": {\"vocab\": {\"a\": 0}}, \"added_tokens\": [";
     char text[1000];
@@ -131,9 +127,8 @@ static void test_ends(void **state)
     samp_vocab_free(v);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     refused("", SAMP_E_FORMAT, 1, 1, "expected a value");
     refused("{\r", SAMP_E_FORMAT, 1, 2, "expected a member");
     refused("[]", SAMP_E_FORMAT, 1, 1, "expected a model with a vocab");
@@ -257,9 +252,8 @@ static gguf a_file(const char *model)
     return g;
 }
 
-static void test_gguf(void **state)
+TEST(test_gguf)
 {
-    (void)state;
     samp_grammar_error e;
     gguf g = a_file("llama");
     samp_vocab *v = samp_vocab_from_gguf(g.bytes, g.n, &e);
@@ -294,9 +288,8 @@ static void test_gguf(void **state)
 }
 
 /* Each beginning of a file is refused, and read no further than it goes; changed bytes never do harm. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     samp_grammar_error e;
     const gguf g = a_file("llama");
     for (size_t n = 0; n < g.n; n++) {
@@ -330,13 +323,4 @@ static void test_damaged(void **state)
     assert_true(made > 100);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_as_letters), cmocka_unit_test(test_all_letters),
-        cmocka_unit_test(test_marks_for_blanks), cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_refused),          cmocka_unit_test(test_gguf),
-        cmocka_unit_test(test_damaged),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

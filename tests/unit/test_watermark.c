@@ -55,9 +55,8 @@ static void write_text(const samp_watermark *mark, uint64_t stream, double sigma
 /* ------------------------------------------------------------------------------------------------- the function */
 
 /* vLLM's tests/watermarking: "raw word compatibility vector" of philox4x32-10-v1, key 42. Its dual keys by hashlib. */
-static void test_fixed_numbers(void **state)
+TEST(test_fixed_numbers)
 {
-    (void)state;
     static const uint32_t context[2][4] = { { 1, 2, 3, 4 }, { 4, 5, 6, 7 } };
     static const uint32_t want[2][2] = { { 425429266u, 2706218805u }, { 2494036831u, 3424185538u } };
     static const uint32_t abc[8] = { 0xba7816bfu, 0x8f01cfeau, 0x414140deu, 0x5dae2223u,
@@ -101,9 +100,8 @@ static samp_sampler *vllm_case(const samp_watermark *mark, int r, float *row)
     return s;
 }
 
-static void test_vllms_numbers(void **state)
+TEST(test_vllms_numbers)
 {
-    (void)state;
     static const samp_token tokens[3][N_CONTEXTS] = { { 41, 48, 63, 61, 23, 33 },
                                                       { 38, 13, 46, 38, 47, 14 },
                                                       { 12, 6, 8, 23, 21, 55 } };
@@ -151,9 +149,8 @@ static void test_vllms_numbers(void **state)
 }
 
 /* torch's incomplete gamma function is right to 5e-10 here, mpmath says. SBW counts other tokens there (see the README). */
-static void test_vllms_detectors(void **state)
+TEST(test_vllms_detectors)
 {
-    (void)state;
     samp_token text[40];
     samp_watermark_result result;
     static const struct {
@@ -173,9 +170,8 @@ static void test_vllms_detectors(void **state)
 }
 
 /* Kernels: the words of whole groups, of every length. */
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
-    (void)state;
     source rng = source_stream(3);
     isa_list isa = isa_all();
     for (int round = 0; round < 400; round++) {
@@ -195,9 +191,8 @@ static void test_kernels(void **state)
 }
 
 /* Colours of tokens, of every length and both hashes. */
-static void test_tints(void **state)
+TEST(test_tints)
 {
-    (void)state;
     source rng = source_stream(14);
     isa_list isa = isa_all();
     size_t n_green = 0, n_all = 0;
@@ -230,9 +225,8 @@ static void test_tints(void **state)
 /* ------------------------------------------------------------------------------------------ every way to a token */
 
 /* Random chains, nearly all with marks, by all instruction sets against the steps. */
-static void test_random_chains(void **state)
+TEST(test_random_chains)
 {
-    (void)state;
     static player p;
     uint64_t n = cases(60000, 300);
     assert_true(real_rows_load(REAL_ROWS_PATH));
@@ -248,9 +242,8 @@ static void test_random_chains(void **state)
 }
 
 /* Long rows, of each kind alone and behind cuts; in a batch, halves and doubles too; and samp_apply. */
-static void test_long_rows(void **state)
+TEST(test_long_rows)
 {
-    (void)state;
     source rng = source_stream(9);
     static float row[LONG];
     static double wide[LONG];
@@ -289,9 +282,8 @@ static void test_long_rows(void **state)
 
 /* A token of hardly any weight wins where its u is next to 1: keys are looked for that give it such a one. It stands in a
    tile of its own, at a logit where it just wins, or just does not; the fast path must not leave its tile out. */
-static void test_unlikely_winners(void **state)
+TEST(test_unlikely_winners)
 {
-    (void)state;
     enum { LENGTH = 700, RIVAL = 641 };
     static float row[LENGTH];
     static samp_token_data data[LENGTH];
@@ -389,9 +381,8 @@ static void check_table(const samp_sampler *sampler)
 }
 
 /* Random walks: draws, tokens, rollbacks, clones, saved states, against a plain list of tokens. */
-static void test_walks(void **state)
+TEST(test_walks)
 {
-    (void)state;
     source rng = source_stream(5);
     int n_repeated = 0, n_back = 0;
     for (int round = 0; round < rounds(600); round++) {
@@ -444,9 +435,8 @@ static void test_walks(void **state)
 }
 
 /* A rollback over the first draw: what was the prompt is one again. */
-static void test_back_to_the_prompt(void **state)
+TEST(test_back_to_the_prompt)
 {
-    (void)state;
     float row[N] = { 0 };
     for (int k = 0; k < N_KIND; k++)
         for (int scope = 0; scope < 3; scope++) {
@@ -478,9 +468,8 @@ static int fails(samp_sampler *s, samp_token_data_array *cur)
 
 /* A draw that fails has not ended the prompt, whatever way it went: also where the fast path begins with SBW and leaves the
    row to the steps. */
-static void test_failed_draws(void **state)
+TEST(test_failed_draws)
 {
-    (void)state;
     static const samp_sampler_i failing = { NULL, NULL, fails, NULL, NULL, NULL, NULL, NULL };
     float row[N];
     source rng = source_stream(2);
@@ -509,9 +498,8 @@ static void test_failed_draws(void **state)
 }
 
 /* Where a context repeats the token is drawn without the mark: with two equal tokens, again and again, both come. */
-static void test_repeats_are_not_marked(void **state)
+TEST(test_repeats_are_not_marked)
 {
-    (void)state;
     float row[2] = { 0.0f, 0.0f };
     for (int k = 0; k < N_KIND; k++) {
         int changes[2] = { 0, 0 };
@@ -538,9 +526,8 @@ static void test_repeats_are_not_marked(void **state)
 
 /* -------------------------------------------------------------------------------------------------- settings */
 
-static void test_bad_settings(void **state)
+TEST(test_bad_settings)
 {
-    (void)state;
     const char *field;
     for (int k = 0; k < N_KIND; k++) {
         const samp_watermark good = marked_with(kinds[k], 1);
@@ -598,9 +585,8 @@ static void test_bad_settings(void **state)
     samp_free(s);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     samp_watermark mark = samp_default_watermark(SAMP_WATERMARK_GUMBEL), before;
     static const struct {
         const char *name, *value;
@@ -644,9 +630,8 @@ static void test_names(void **state)
     assert_status(samp_watermark_set(&mark, "key", NULL), SAMP_E_NULL);
 }
 
-static void test_described(void **state)
+TEST(test_described)
 {
-    (void)state;
     char text[300];
     static const char *const want[N_KIND] = {
         "logits -> watermark-gumbel(context_width=4, history=8192, seed=8)",
@@ -692,9 +677,8 @@ static void no_key_in(const void *bytes, size_t n, uint64_t key)
     }
 }
 
-static void test_no_key_is_told(void **state)
+TEST(test_no_key_is_told)
 {
-    (void)state;
     source rng = source_stream(6);
     static unsigned char bytes[100000];
     for (int round = 0; round < 100; round++) {
@@ -734,9 +718,8 @@ static void test_no_key_is_told(void **state)
 }
 
 /* Every number is in the fingerprint; states with another past load, and every changed byte is found. */
-static void test_states(void **state)
+TEST(test_states)
 {
-    (void)state;
     static unsigned char bytes[40000];
     float row[N] = { 0 };
     for (int k = 0; k < N_KIND; k++) {
@@ -794,9 +777,8 @@ static void test_states(void **state)
 /* ------------------------------------------------------------------------------------------------- detectors */
 
 /* Marked texts are found, by their key and no other, and unmarked ones are not; edited ones less. */
-static void test_detects(void **state)
+TEST(test_detects)
 {
-    (void)state;
     static samp_token text[400], plain[400];
     for (int k = 0; k < N_KIND; k++) {
         samp_watermark mark = marked_with(kinds[k], 31337);
@@ -828,9 +810,8 @@ static void test_detects(void **state)
 }
 
 /* The piece is that with the least p of all, by trying each. */
-static void test_least_piece(void **state)
+TEST(test_least_piece)
 {
-    (void)state;
     source rng = source_stream(8);
     for (int round = 0; round < rounds(80); round++) {
         samp_watermark mark = marked_with(kinds[round % N_KIND], choose(&rng, 8));
@@ -858,9 +839,8 @@ static void test_least_piece(void **state)
     }
 }
 
-static void test_bad_texts(void **state)
+TEST(test_bad_texts)
 {
-    (void)state;
     samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL, 1);
     samp_watermark_result result;
     samp_watermark_span span;
@@ -888,9 +868,8 @@ static void test_bad_texts(void **state)
 
 /* What all keys agree on is no evidence: behind token 0 lefthash has the seed 0, and so has selfhash at times at the
    text's begin. Of such texts nothing counts, or as much as the keys differ in. */
-static void test_seeds_without_a_key(void **state)
+TEST(test_seeds_without_a_key)
 {
-    (void)state;
     samp_watermark mark = marked_with(SAMP_WATERMARK_SBW_LEFTHASH, 3);
     samp_watermark_result result;
     const samp_token text[4] = { 5, 0, 7, 0 };
@@ -912,9 +891,8 @@ static void test_seeds_without_a_key(void **state)
 }
 
 /* ln Q and the binomial tail to 1e-11, from values of mpmath with 40 digits (a, x, ln Q), (n, k, p, ln P). */
-static void test_tails(void **state)
+TEST(test_tails)
 {
-    (void)state;
     static const double gamma[][3] = {
 #include "tests/data/watermark_gamma.h"
     };
@@ -935,9 +913,8 @@ static void test_tails(void **state)
 }
 
 /* A million tokens, marked all: no overflow, no loss; p_value 0, its logarithm known. */
-static void test_million_tokens(void **state)
+TEST(test_million_tokens)
 {
-    (void)state;
     enum { MANY = 1000000 };
     samp_token *text = (samp_token *)malloc(MANY * sizeof *text);
     source rng = source_stream(4);
@@ -958,9 +935,8 @@ static void test_million_tokens(void **state)
 }
 
 /* Texts that no key has had a say in: p is uniform, at the low end above all. */
-static void test_null(void **state)
+TEST(test_null)
 {
-    (void)state;
     enum { TEXTS = 2000 };
     source rng = source_stream(13);
     for (int k = 0; k < N_KIND; k++) {
@@ -985,9 +961,8 @@ static void test_null(void **state)
 }
 
 /* Over keys a token has the model's probability. */
-static void test_distribution_over_keys(void **state)
+TEST(test_distribution_over_keys)
 {
-    (void)state;
     enum { CELLS = 8 };
     static const float row[CELLS] = { 0.0f, 1.0f, -1.0f, 0.5f, 2.0f, -3.0f, 0.25f, 1.5f };
     const int n = rounds(40000);
@@ -1012,9 +987,8 @@ static void test_distribution_over_keys(void **state)
 /* ---------------------------------------------------------------------------------------------------- drafts */
 
 /* A small model drafts with key A, the large one tests and adds tokens with key B: what is added is found with B. */
-static void test_drafts(void **state)
+TEST(test_drafts)
 {
-    (void)state;
     enum { TOKENS = 1200, AHEAD = 3 };
     for (int method = 0; method < 4; method++) {
         samp_relaxed relaxed = { 2, 0.5f, -1, -1, true };
@@ -1081,9 +1055,8 @@ static void test_drafts(void **state)
 }
 
 /* The distribution of the ratio test with marks, over keys: the model's. */
-static void test_drafts_distribution(void **state)
+TEST(test_drafts_distribution)
 {
-    (void)state;
     enum { CELLS = 4 };
     static const float rows[2 * CELLS] = { 0.0f, 1.0f, -1.0f, 0.5f, 0.3f, 0.0f, 1.0f, -0.5f };
     static const float probs[CELLS] = { 0.55f, 0.1f, 0.25f, 0.1f };
@@ -1115,36 +1088,4 @@ static void test_drafts_distribution(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed_numbers),
-        cmocka_unit_test(test_vllms_numbers),
-        cmocka_unit_test(test_vllms_detectors),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_tints),
-        cmocka_unit_test(test_random_chains),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_unlikely_winners),
-        cmocka_unit_test(test_walks),
-        cmocka_unit_test(test_back_to_the_prompt),
-        cmocka_unit_test(test_failed_draws),
-        cmocka_unit_test(test_repeats_are_not_marked),
-        cmocka_unit_test(test_bad_settings),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_described),
-        cmocka_unit_test(test_no_key_is_told),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_detects),
-        cmocka_unit_test(test_least_piece),
-        cmocka_unit_test(test_bad_texts),
-        cmocka_unit_test(test_seeds_without_a_key),
-        cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_million_tokens),
-        cmocka_unit_test(test_null),
-        cmocka_unit_test(test_distribution_over_keys),
-        cmocka_unit_test(test_drafts),
-        cmocka_unit_test(test_drafts_distribution),
-    };
-    return test_run(argc, argv, tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }
