@@ -781,7 +781,9 @@ static bool long_rows(void)
     world w;
     int failures = 0;
     if (!begin(&w)) return false;
-    for (int i = 0; i < N_ENDINGS && failures < MAX_FAILURES; i += quick() ? 5 : env_setting("SAMP_TEST_FULL", 0) ? 1 : 3) {
+    for (int i = 0; i < N_ENDINGS && failures < MAX_FAILURES; i += quick()                            ? 5
+                                                                   : env_setting("SAMP_TEST_FULL", 0) ? 1
+                                                                                                      : 3) {
         size_t n = quick() ? length[0] : length[i % 4];
         failures += !ending_case(&w, i, n, end_kinds[i % 2], (samp_dtype)(i / 2 % 4), i % 3 == 0);
         failures += !ending_case(&w, i, n, end_kinds[2 + i % 4], (samp_dtype)((i + 1) % 4), i % 3 == 1);

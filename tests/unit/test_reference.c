@@ -464,30 +464,15 @@ static real of_p_less_norm(real ln_x)
     return above > 0 ? ln_x + logl(above / (z * z * (n - 1))) : -(real)INFINITY;
 }
 
-TEST(test_top_a)
-{
-    test_threshold("top_a", 61, samp_init_top_a, of_top_a);
-}
+TEST(test_top_a) { test_threshold("top_a", 61, samp_init_top_a, of_top_a); }
 
-TEST(test_p_less)
-{
-    test_threshold("p_less", 62, samp_init_p_less, of_p_less);
-}
+TEST(test_p_less) { test_threshold("p_less", 62, samp_init_p_less, of_p_less); }
 
-TEST(test_p_less_norm)
-{
-    test_threshold("p_less_norm", 65, samp_init_p_less_norm, of_p_less_norm);
-}
+TEST(test_p_less_norm) { test_threshold("p_less_norm", 65, samp_init_p_less_norm, of_p_less_norm); }
 
-TEST(test_epsilon)
-{
-    test_threshold("epsilon", 63, samp_init_epsilon, of_epsilon);
-}
+TEST(test_epsilon) { test_threshold("epsilon", 63, samp_init_epsilon, of_epsilon); }
 
-TEST(test_eta)
-{
-    test_threshold("eta", 64, samp_init_eta, of_eta);
-}
+TEST(test_eta) { test_threshold("eta", 64, samp_init_eta, of_eta); }
 
 /* The greedy rule: tokens in order, as long as the entropy of what is chosen, made to sum to 1, stays within the share
    of the row's. With the integer weights w: -ln of w / sum is ln sum + d, but for the rounding of w. */

@@ -1,4 +1,12 @@
-// check.hpp - what the tests of sampling.hpp share; they are linked with counted.c.
+// check.hpp - what the tests of sampling.hpp share: the binding with all parts, and checks; they are linked with counted.c.
+#define SAMPLING_GRAMMAR
+#define SAMPLING_DRAFTS
+#define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
+#define SAMPLING_STOP
+#define SAMPLING_VOCAB
+#define SAMPLING_PEERS
+#include "sampling.hpp"
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,13 +1,5 @@
 // What sampling.hpp makes of wrong use: an error that says what is wrong, and nothing lost, whatever the object and the
 // order. Linked with counted.c and with plain.cpp; what must not even compile is in wrong.cpp.
-#define SAMPLING_GRAMMAR
-#define SAMPLING_DRAFTS
-#define SAMPLING_CONSTRAINTS
-#define SAMPLING_WATERMARK
-#define SAMPLING_STOP
-#define SAMPLING_VOCAB
-#define SAMPLING_PEERS
-#include "sampling.hpp"
 #include "check.hpp"
 #include <algorithm>
 #include <climits>

@@ -1,12 +1,4 @@
 // What sampling.hpp promises, but for the tokens themselves (tokens.cpp). Linked with counted.c: all is freed, once.
-#define SAMPLING_GRAMMAR
-#define SAMPLING_DRAFTS
-#define SAMPLING_CONSTRAINTS
-#define SAMPLING_WATERMARK
-#define SAMPLING_STOP
-#define SAMPLING_VOCAB
-#define SAMPLING_PEERS
-#include "sampling.hpp"
 #include "check.hpp"
 #include <array>
 #include <cmath>

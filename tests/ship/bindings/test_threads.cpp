@@ -1,7 +1,4 @@
 // Threads that share what sampling.hpp says any number may share. Linked with counted.c.
-#define SAMPLING_GRAMMAR
-#define SAMPLING_STOP
-#include "sampling.hpp"
 #include "check.hpp"
 #include <thread>
 
