@@ -22,20 +22,21 @@ COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; do
 # the targets of make help; make help-dev has all others
 USERS := demo play test lib install uninstall single man llama bench bench-peer bench-grammar
 
-# $(call list,users) or $(call list,others): the targets and what their ## lines say
-list = awk -v users="$(USERS)" -v which=$(1) -F': ' '/^\#\# [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); order[++n] = name } \
-	  function line(name) { printf "  make %-20s %s\n", name, text[name] } \
-	  END { k = split(users, user, " "); for (i = 1; i <= k; i++) { is_user[user[i]]; if (which == "users") line(user[i]) } \
-	    for (i = 1; i <= n; i++) if (which == "others" && !(order[i] in is_user)) line(order[i]) }' $(MAKEFILE_LIST)
+# $(call list,targets,not these): what their ## lines say; without targets all that have one, but not these
+list = awk -v wanted="$(1)" -v others="$(2)" -F': ' '/^\#\# [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); order[++n] = name } \
+	  function line(name) { if (name in text) printf "  make %-20s %s\n", name, text[name] } \
+	  END { k = split(wanted, want, " "); for (i = 1; i <= k; i++) line(want[i]); m = split(others, other, " "); \
+	    for (i = 1; i <= m; i++) is_other[other[i]]; for (i = 1; !k && i <= n; i++) if (!(order[i] in is_other)) line(order[i]) }' $(MAKEFILE_LIST)
 
 ## help: the targets that users need
 help:
-	@$(call list,users)
+	@$(call list,$(USERS))
 	@echo "make help-dev lists the targets for work on the library."
 
 ## help-dev: all other targets, for work on the library
 help-dev:
-	@$(call list,others)
+	@$(call list,,$(USERS) $(CI_PARTS) $(CI_LONG))
+	@echo "make $(GROUPS:%=help-%): what these groups consist of; each part is a target too."
 
 ## demo: run a small language model that tells a story; needs only a C compiler (ARGS="--show --temp 1.2 ...")
 demo: $(B)/tales

@@ -529,19 +529,36 @@ format:
 
 # ---- ci ----
 
-# The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
+# The parts of ci, in groups, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
-CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 \
-  test-generic test-wasm test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress \
-  test-watermark \
-  test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
-  toc budget-code walk
-CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-sharing-mutants test-gpu-mutants test-sanitize-long \
-  test-threads-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full \
-  test-slow-ways-long
+GROUPS := correctness peers ports ship
+correctness_PARTS := ci-gpu test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-generic test-math test-flags \
+  fuzz-regress test-watermark test-schema-suite lint
+peers_PARTS := test-llama-if-there parity-small parity-grammar-small
+ports_PARTS := test-arm64 test-ports-short test-msvc test-wasm test-mpi
+ship_PARTS := test-demo test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single toc budget-code walk
+CI_PARTS := $(foreach g,$(GROUPS),$($g_PARTS))
+# and what only make ci-long plays of each
+correctness_LONG := ci-gpu-long lint-long test-compile-long test-flags-long test-mutants test-sharing-mutants test-gpu-mutants test-sanitize-long \
+  test-threads-long test-valgrind-long test-full-long test-fast-long test-watermark-full test-slow-ways-long
+peers_LONG := parity parity-grammar test-llama-old
+ports_LONG := test-ports
+ship_LONG :=
+CI_LONG := $(foreach g,$(GROUPS),$($g_LONG))
+CI_FIRST := run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
+
+$(GROUPS:%=help-%): help-%:
+	@$(call list,$($*_PARTS) $($*_LONG))
+
+## correctness: of ci: sanitizers, valgrind, threads, tests in full, every compiler and flag, fuzzers, static analysis
+## peers: of ci: llama.cpp's tokens, masks and programs
+## ports: of ci: other machines and systems, WebAssembly, MPI
+## ship: of ci: pages, packages, bindings, the demo, pictures, names, sizes
+$(GROUPS): $(CI_FIRST)
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $($@_PARTS:%=timed/%)
 
 ## ci: what .ci/run runs after make test
-ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
+ci: $(CI_FIRST)
 	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(CI_PARTS:%=timed/%)
 	@echo "make ci: all passed"
 
@@ -553,7 +570,7 @@ ci-long: run-tests
 timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
-.PHONY: ship-test run-tests test-table test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
+.PHONY: $(GROUPS) $(GROUPS:%=help-%) ship-test run-tests test-table test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-watermark test-watermark-full bench-watermark test-slow-ways-long \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-sharing-mutants test-fast-long test-schemas \
