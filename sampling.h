@@ -284,35 +284,35 @@
     7514 core/owners.h                   18576 operator/search.h               38813 drafts/ngram.h
     7578 core/mt19937.h                  18707 operator/run.h                  38949 search/head.h
     7633 core/no_mt19937.h               18867 kv/cells.h                      39169 search/rows.h
-    7665 core/making.h                   18891 kv/making.h                     39249 search/states.h
-    7823 core/streams.h                  19111 kv/slot.h                       39336 search/beams.h
-    7859 life/state_fields.h             19243 kv/sequences.h                  39719 search/unmask.h
-    7947 samplers/llama_cpp.h            19373 kv/data.h                       39835 text/automaton.h
-    8026 samplers/logit_bias.h           19502 kv/update.h                     39906 grammar/patterns.h
-    8110 samplers/patch.h                19620 kv/state.h                      40055 constraints/automaton.h
-    8158 samplers/penalties.h            19819 llama_cpp/functions.h           40094 constraints/making.h
-    8299 samplers/dry.h                  19881 llama_cpp/object.h              40340 constraints/sampler.h
-    8829 samplers/cut.h                  19934 llama_cpp/vocabulary.h          40429 constraints/constructors.h
-    8849 samplers/top_n_sigma.h          20009 text/reading.h                  40807 constraints/patterns.h
-    8956 samplers/top_k.h                20115 text/strings.h                  40896 constraints/looking.h
-    9012 samplers/tail_free.h            20213 text/values.h                   40966 constraints/thinking.h
-    9129 samplers/typical.h              20367 text/documents.h                41209 constraints/schedule.h
-    9198 samplers/top_p.h                20440 grammar/head.h                  41292 constraints/accepting.h
-    9237 samplers/min_p.h                20444 grammar/tree.h                  41473 constraints/drawing.h
-    9274 samplers/by_sums.h              21086 grammar/building.h              41711 constraints/state.h
-    9404 samplers/top_h.h                21482 grammar/finishing.h             41775 constraints/kind.h
-    9455 samplers/min_k.h                21785 grammar/reading.h               41834 constraints/top_p_decay.h
-    9515 samplers/xtc.h                  21874 grammar/gbnf.h                  41910 constraints/timestamps.h
-    9637 samplers/infill.h               22167 grammar/regex.h                 42104 constraints/accessors.h
-    9744 samplers/temperature.h          22584 grammar/derivatives.h           42211 stop/head.h
-    9905 samplers/smoothing.h            23400 grammar/vocabulary.h            42276 stop/search.h
-    9986 samplers/softmax.h              23854 grammar/triggers.h              42397 stop/making.h
-   10016 samplers/drafted.h              24328 grammar/matcher.h               42554 stop/text.h
-   10041 samplers/greedy.h               24599 grammar/cache.h                 42706 stop/patterns.h
-   10073 samplers/choose.h               24882 grammar/moving.h                42778 stop/settings.h
-   10159 samplers/ratio.h                25331 grammar/visits.h                42809 core/kinds.h
-   10223 samplers/draw.h                 25621 grammar/states.h                42851 base/restore.h
-   10299 samplers/dist.h                 25779 grammar/items.h                 42864 api/license.h
+    7665 core/making.h                   18891 kv/making.h                     39250 search/states.h
+    7823 core/streams.h                  19111 kv/slot.h                       39337 search/beams.h
+    7859 life/state_fields.h             19243 kv/sequences.h                  39720 search/unmask.h
+    7947 samplers/llama_cpp.h            19373 kv/data.h                       39841 text/automaton.h
+    8026 samplers/logit_bias.h           19502 kv/update.h                     39912 grammar/patterns.h
+    8110 samplers/patch.h                19620 kv/state.h                      40061 constraints/automaton.h
+    8158 samplers/penalties.h            19819 llama_cpp/functions.h           40100 constraints/making.h
+    8299 samplers/dry.h                  19881 llama_cpp/object.h              40346 constraints/sampler.h
+    8829 samplers/cut.h                  19934 llama_cpp/vocabulary.h          40435 constraints/constructors.h
+    8849 samplers/top_n_sigma.h          20009 text/reading.h                  40813 constraints/patterns.h
+    8956 samplers/top_k.h                20115 text/strings.h                  40902 constraints/looking.h
+    9012 samplers/tail_free.h            20213 text/values.h                   40972 constraints/thinking.h
+    9129 samplers/typical.h              20367 text/documents.h                41215 constraints/schedule.h
+    9198 samplers/top_p.h                20440 grammar/head.h                  41298 constraints/accepting.h
+    9237 samplers/min_p.h                20444 grammar/tree.h                  41479 constraints/drawing.h
+    9274 samplers/by_sums.h              21086 grammar/building.h              41717 constraints/state.h
+    9404 samplers/top_h.h                21482 grammar/finishing.h             41781 constraints/kind.h
+    9455 samplers/min_k.h                21785 grammar/reading.h               41840 constraints/top_p_decay.h
+    9515 samplers/xtc.h                  21874 grammar/gbnf.h                  41916 constraints/timestamps.h
+    9637 samplers/infill.h               22167 grammar/regex.h                 42110 constraints/accessors.h
+    9744 samplers/temperature.h          22584 grammar/derivatives.h           42217 stop/head.h
+    9905 samplers/smoothing.h            23400 grammar/vocabulary.h            42282 stop/search.h
+    9986 samplers/softmax.h              23854 grammar/triggers.h              42403 stop/making.h
+   10016 samplers/drafted.h              24328 grammar/matcher.h               42560 stop/text.h
+   10041 samplers/greedy.h               24599 grammar/cache.h                 42712 stop/patterns.h
+   10073 samplers/choose.h               24882 grammar/moving.h                42784 stop/settings.h
+   10159 samplers/ratio.h                25331 grammar/visits.h                42815 core/kinds.h
+   10223 samplers/draw.h                 25621 grammar/states.h                42857 base/restore.h
+   10299 samplers/dist.h                 25779 grammar/items.h                 42870 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3380,7 +3380,7 @@ SAMP_API void samp_beams_free(samp_beams *beams);
               samp_sample_batch; logprobs must be NULL.
               rows [n_beams]: a chain for each beam, all made alike (the same samplers with the same settings and
               seeds, as samp_clone makes them), or NULL. A chain changes the row before the choice: penalties, bans, a
-              grammar, a temperature, truncations. Its samplers that select are left out.
+              grammar, a temperature, truncations. Its samplers that select, and a temperature of 0, are left out.
      out      tokens [n_beams], parents [n_beams]: the next beam i is beam parents[i] followed by tokens[i]; copy the
               cells of a key-value cache in this way. Beams are in order, best first, group by group; -1 behind the
               last one. The chains are already those of the next beams: chain i has the state of chain parents[i], and
@@ -3434,7 +3434,7 @@ SAMP_API int samp_beams_state_save(const samp_beams *beams, void *bytes, size_t 
 SAMP_API int samp_beams_state_load(samp_beams *beams, const void *bytes, size_t size);
 
 /* The rules of samp_unmask: which positions are filled in a step. p is the distribution that a position's chain
-   leaves to its last sampler. */
+   leaves to the sampler that selects; a temperature of 0 belongs to the selection. */
 typedef enum samp_unmask_rule {
     SAMP_UNMASK_CONFIDENCE = 0, /* the n with the largest p of the drawn token (Dream's maskgit_plus) */
     SAMP_UNMASK_MARGIN,         /* the n with the largest p(best) - p(second best) (Dream's topk_margin) */
@@ -3462,14 +3462,14 @@ typedef struct samp_unmask_params {
               The token is that of samp_draw: it depends on the chain's seed and position and on the row, not on the
               other rows or their order. No chain accepts a token.
      out      tokens [n_rows]: the token of a position that is filled; -1: it stays masked
-     Ties     the smaller index first. Probabilities are compared by their logarithms, rounded to f32.
+     Ties     the smaller index first. Probabilities are compared by their logarithms.
      Random   SAMP_UNMASK_RANDOM orders positions by a number that depends on the seed and the index: with the same
               seed in each step the order of filling is one random order.
      Returns  how many positions are filled; 0: no rows. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a member of params; a
               status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are then -1, and the
               chains of other rows may have drawn.
      Memory   what samp_sample_batch allocates in the chains; nothing of its own.
-     Cost     a draw a row; the rules by entropy run each chain twice.
+     Cost     a draw a row; but for RANDOM and RAW_CONFIDENCE each chain runs twice.
      Source   Nie et al. 2025 (LLaDA: generate.py, remasking low_confidence and random); Ye et al. 2025 (Dream v0:
               generation_utils.py, alg maskgit_plus, topk_margin, entropy); Wu et al. 2025 (Fast-dLLM); Ben-Hamu et al.
               2025 (entropy-bounded unmasking). */
@@ -39169,7 +39169,7 @@ SAMP_API int samp_beams_found(const samp_beams *b, int32_t i, const samp_token *
 /* ---- src/search/rows.h ---- */
 /* ---- search: a row through its chain, without a selection ----
   A beam's chain changes its row, and the search chooses; so the chain's members run as in a draw (run/draw.h), but
-     those that select are left out. */
+     those that select, and a temperature of 0, are left out. */
 
 /* What a chain leaves of a row. */
 typedef struct sampi_left {
@@ -39196,7 +39196,8 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
     for (int k = 0; k < flat.n_members; k++) {
         sampi_sampler *member = flat.member[k];
         const unsigned flags = sampi_traits_of(member->kind)->flags;
-        if (member->off || member == first || flags & SAMPI_SELECTS) continue;
+        const bool is_temp = member->kind == SAMPI_TEMP || member->kind == SAMPI_TEMP_EXT;
+        if (member->off || member == first || flags & SAMPI_SELECTS || (is_temp && member->u.temp.t == 0.0f)) continue;
         on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
         flat.member[n++] = member;
     }
@@ -39721,21 +39722,23 @@ SAMP_API SAMPI_COLD int samp_beams_state_load(samp_beams *b, const void *bytes, 
   samp_unmask: each position draws a token as in a batch, and measures how certain it is; then the rule fills the most
      certain positions. */
 
-/* Returns how certain a position is, as the rule measures it; larger is filled first. lp has the token's. */
-static double sampi_certainty(const samp_unmask_params *u, const samp_logprobs *lp, uint64_t index)
+/* Returns how certain a position is, as the rule measures it, from what its chain has left; larger is filled first. */
+static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_token token)
 {
-    const samp_logprob_set *set = &lp->processed;
-    uint64_t random[2];
-    switch (u->rule) {
-        case SAMP_UNMASK_RAW_CONFIDENCE: return (double)lp->raw.chosen.logprob;
-        case SAMP_UNMASK_MARGIN:
-            return sampi_exp2((double)set->top_logprobs[0].logprob * SAMPI_LOG2E) -
-                   (set->n_top_found > 1 ? sampi_exp2((double)set->top_logprobs[1].logprob * SAMPI_LOG2E) : 0.0);
-        case SAMP_UNMASK_RANDOM:
-            sampi_random_bits(u->seed, index, 254u << 16, 0, random);
-            return (double)(random[0] >> 11);
-        default: return (double)set->chosen.logprob;
+    const double all = sampi_log_sum(left->sums.max, left->sums.z);
+    sampi_runner two[2];
+    if (rule == SAMP_UNMASK_ENTROPY || rule == SAMP_UNMASK_ENTROPY_BOUND) return -sampi_entropy(&left->sums);
+    if (rule == SAMP_UNMASK_MARGIN) {
+        const size_t n = sampi_best_left(left, 2, two);
+        double p[2] = { 0.0, 0.0 };
+        for (size_t i = 0; i < n; i++) p[i] = sampi_exp2(((double)two[i].logit - all) * SAMPI_LOG2E);
+        return p[0] > p[1] ? p[0] - p[1] : p[1] - p[0];
     }
+    const sampi_row *row = &left->row; /* the chain may select a token that it has removed, as a watermark may */
+    const bool on_row = !left->cur.data;
+    const size_t at = on_row ? sampi_find_id(row, token) : sampi_find_candidate(&left->cur, token);
+    if (at == (on_row ? row->n : left->cur.size)) return -INFINITY;
+    return (double)(on_row ? sampi_logit_of(row, sampi_present(row, at)) : left->cur.data[at].logit) - all;
 }
 
 /* Draws the token of a position, and notes in its sampler how certain it is. Returns the token or a status. */
@@ -39744,30 +39747,33 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
 {
     const samp_unmask_params *u = (const samp_unmask_params *)what;
     sampi_sampler *s = (sampi_sampler *)rows[r];
-    samp_logprob top[2];
     samp_logprobs lp;
+    sampi_left left;
     sampi_job job;
-    double entropy = 0.0;
     int status = sampi_batch_job(s, batch, r, work, &job);
-    if (!status && (u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND)) {
-        sampi_left left;
-        sampi_moves(s);
-        sampi_save_state(s);
-        status = sampi_leave(&job, true, &left);
-        sampi_restore_state(s);
-        if (!status) entropy = sampi_entropy(&left.sums);
-    }
     if (status) return status;
+    const uint64_t before = s->position;
     memset(&lp, 0, sizeof lp);
-    lp.processed.top_logprobs = top;
-    lp.processed.n_top = 2;
-    job.logprobs = &lp;
+    if (u->rule == SAMP_UNMASK_RAW_CONFIDENCE) job.logprobs = &lp;
     job.accept = false;
     const samp_token token = sampi_sample(&job);
     if (token < 0) return token;
-    const bool by_entropy = u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
-    s->certainty = by_entropy ? -entropy
-                              : sampi_certainty(u, &lp, batch->row_index ? (uint64_t)batch->row_index[r] : r);
+    if (u->rule == SAMP_UNMASK_RANDOM) {
+        uint64_t random[2];
+        sampi_random_bits(u->seed, batch->row_index ? (uint64_t)batch->row_index[r] : r, 254u << 16, 0, random);
+        s->certainty = (double)(random[0] >> 11);
+    } else if (job.logprobs) {
+        s->certainty = (double)lp.raw.chosen.logprob;
+    } else { /* the chain once more, for the distribution of this draw */
+        const uint64_t after = s->position;
+        s->position = before;
+        sampi_save_state(s);
+        status = sampi_leave(&job, true, &left);
+        sampi_restore_state(s);
+        s->position = after;
+        if (status) return status;
+        s->certainty = sampi_certainty(u->rule, &left, token);
+    }
     return token;
 }
 

@@ -52,7 +52,7 @@ SAMP_API void samp_beams_free(samp_beams *beams);
               samp_sample_batch; logprobs must be NULL.
               rows [n_beams]: a chain for each beam, all made alike (the same samplers with the same settings and
               seeds, as samp_clone makes them), or NULL. A chain changes the row before the choice: penalties, bans, a
-              grammar, a temperature, truncations. Its samplers that select are left out.
+              grammar, a temperature, truncations. Its samplers that select, and a temperature of 0, are left out.
      out      tokens [n_beams], parents [n_beams]: the next beam i is beam parents[i] followed by tokens[i]; copy the
               cells of a key-value cache in this way. Beams are in order, best first, group by group; -1 behind the
               last one. The chains are already those of the next beams: chain i has the state of chain parents[i], and
@@ -106,7 +106,7 @@ SAMP_API int samp_beams_state_save(const samp_beams *beams, void *bytes, size_t 
 SAMP_API int samp_beams_state_load(samp_beams *beams, const void *bytes, size_t size);
 
 /* The rules of samp_unmask: which positions are filled in a step. p is the distribution that a position's chain
-   leaves to its last sampler. */
+   leaves to the sampler that selects; a temperature of 0 belongs to the selection. */
 typedef enum samp_unmask_rule {
     SAMP_UNMASK_CONFIDENCE = 0, /* the n with the largest p of the drawn token (Dream's maskgit_plus) */
     SAMP_UNMASK_MARGIN,         /* the n with the largest p(best) - p(second best) (Dream's topk_margin) */
@@ -134,14 +134,14 @@ typedef struct samp_unmask_params {
               The token is that of samp_draw: it depends on the chain's seed and position and on the row, not on the
               other rows or their order. No chain accepts a token.
      out      tokens [n_rows]: the token of a position that is filled; -1: it stays masked
-     Ties     the smaller index first. Probabilities are compared by their logarithms, rounded to f32.
+     Ties     the smaller index first. Probabilities are compared by their logarithms.
      Random   SAMP_UNMASK_RANDOM orders positions by a number that depends on the seed and the index: with the same
               seed in each step the order of filling is one random order.
      Returns  how many positions are filled; 0: no rows. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a member of params; a
               status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are then -1, and the
               chains of other rows may have drawn.
      Memory   what samp_sample_batch allocates in the chains; nothing of its own.
-     Cost     a draw a row; the rules by entropy run each chain twice.
+     Cost     a draw a row; but for RANDOM and RAW_CONFIDENCE each chain runs twice.
      Source   Nie et al. 2025 (LLaDA: generate.py, remasking low_confidence and random); Ye et al. 2025 (Dream v0:
               generation_utils.py, alg maskgit_plus, topk_margin, entropy); Wu et al. 2025 (Fast-dLLM); Ben-Hamu et al.
               2025 (entropy-bounded unmasking). */

@@ -198,6 +198,24 @@ export class Ngram {
     close(): void;
 }
 
+/** Beam search, with transformers' names and rules. */
+export class Beams {
+    constructor(nBeams: number, maxTokens: number, how?: {
+        ends?: Tokens; lengthPenalty?: number; earlyStopping?: boolean | 'never'; nGroups?: number; diversityPenalty?: number;
+        sampled?: boolean; seed?: number | bigint;
+    });
+    step(logits: Logits | Row[], how?: { chains?: Chain[] | null; dtype?: Dtype }): { parent: number; token: number }[];
+    readonly found: { tokens: number[]; score: number }[];
+    save(): Uint8Array;
+    load(state: Uint8Array): void;
+    close(): void;
+}
+export function unmask(chains: Chain[], logits: Logits | Row[], how?: {
+    rule?: 'confidence' | 'margin' | 'entropy' | 'threshold' | 'entropy_bound' | 'random' | 'raw_confidence';
+    n?: number; threshold?: number; seed?: number | bigint; dtype?: Dtype;
+}): (number | null)[];
+export function unmaskCount(schedule: 'even' | 'linear', nMasked: number, step: number, nSteps: number): number;
+
 export interface SampleOptions { mask?: Mask | null; dtype?: Dtype }
 
 export class Chain extends Sampler {

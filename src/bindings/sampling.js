@@ -1327,6 +1327,73 @@ class Ngram extends Owner {
     }
 }
 
+// ---- beams, and texts to fill in ----
+
+const EARLY = new Map([[false, 'heuristic'], [true, 'always'], ['never', 'exact']]);
+const SCORE = new Float64Array(1);
+
+// Beam search: the nBeams best continuations of a text, with transformers' names and rules. ends: the tokens that end a text.
+// sampled: the texts are drawn without replacement, by seed.
+class Beams extends Owner {
+    #n;
+    constructor(nBeams, maxTokens, how) {
+        const { ends, lengthPenalty, earlyStopping, nGroups, diversityPenalty, sampled, seed } = options(how, {
+            ends: [], lengthPenalty: 1, earlyStopping: false, nGroups: 1, diversityPenalty: 0, sampled: false, seed: 0,
+        });
+        const n = whole(nBeams, 'n_beams', 1, 4096);
+        if (!EARLY.has(earlyStopping)) throw wrong('early_stopping', `${said(earlyStopping)} is none of false, true, 'never'`);
+        const params = {
+            n_beams: n, n_groups: whole(nGroups, 'n_groups', 0, n), max_tokens: maxTokens, length_penalty: lengthPenalty,
+            diversity_penalty: diversityPenalty, early_stopping: EARLY.get(earlyStopping), ends: integers(ends, 'ends', 0), seed, sampled,
+        };
+        super(blaming('n_groups', () => c.beams_init(params)));
+        this.#n = n;
+    }
+    // The next beams, best first: [{ parent, token }]; none: the search is done. logits: a row for each live beam, the first time
+    // one; chains: as many as nBeams, made alike (clone), which change the rows and follow their beams.
+    step(logits, how) {
+        const { chains, dtype } = options(how, { chains: null, dtype: undefined });
+        const all = chains === null ? null : listOf(chains, 'chains'), { data, dtype: type, rows = 1 } = floats(logits, dtype);
+        if (all && (all.length !== this.#n || !all.every(isChain))) throw wrong('chains', `not a list of ${this.#n} Chains`, E_NULL);
+        const n = lengthOf(data) / rows, tokens = new Int32Array(this.#n), parents = new Int32Array(this.#n);
+        if (!Number.isInteger(n) || n < 1) throw wrong('logits', `${lengthOf(data)} numbers, not ${rows} rows`);
+        const live = c.beams_step(this, all, { ...oneRow(data, n), dtype: type, n_rows: rows }, tokens, parents);
+        return Array.from({ length: live }, (_, i) => ({ parent: parents[i], token: tokens[i] }));
+    }
+    // The texts found so far, best first: [{ tokens, score }]; score is log-probability / length ** lengthPenalty.
+    get found() {
+        return Array.from({ length: c.beams_n_found(this) }, (_, i) => {
+            c.beams_found(this, i, START, LENGTH, SCORE);
+            return { tokens: [...koffi.decode(BigInt(START[0]), 'int32_t', Number(LENGTH[0]))], score: SCORE[0] };
+        });
+    }
+    // The search as bytes, for load of one with the same values; chains have states of their own.
+    save() {
+        const state = new Uint8Array(Number(c.beams_state_size(this)));
+        c.beams_state_save(this, state, state.length);
+        return state;
+    }
+    load(state) {
+        if (tagOf(state) !== 'Uint8Array') throw wrong('state', `${said(state)} is no Uint8Array`, E_DTYPE);
+        c.beams_state_load(this, isShared(state) ? new Uint8Array(state) : state);
+    }
+}
+
+// A step of a diffusion model: a token for each masked position that is filled, null for the others. chains and logits (a list of
+// rows): one for each masked position. rule: 'confidence', 'margin', 'entropy', 'raw_confidence', 'random': n positions;
+// 'threshold', 'entropy_bound': up to threshold, and n 0 is no limit.
+function unmask(chains, logits, how) {
+    const { rule, n, threshold, seed, dtype } = options(how, { rule: 'confidence', n: 1, threshold: 0, seed: 0, dtype: undefined });
+    const all = listOf(chains, 'chains'), { data, dtype: type, rows = 1 } = floats(logits, dtype), size = lengthOf(data) / rows;
+    if (!all.every(isChain)) throw wrong('chains', 'not a list of Chains', E_NULL);
+    if (rows !== all.length || !Number.isInteger(size) || size < 1) throw wrong('logits', `${lengthOf(data)} numbers, not ${all.length} rows`);
+    const out = new Int32Array(rows), params = { rule, n: whole(n, 'n', 0), threshold, seed };
+    blaming('n or threshold', () => c.unmask(params, all, { ...oneRow(data, size), dtype: type, n_rows: rows }, out));
+    return [...out].map((token) => (token < 0 ? null : token));
+}
+// How many positions step 0 .. nSteps - 1 fills: 'even' (LLaDA) or 'linear' (Dream).
+const unmaskCount = (schedule, nMasked, step, nSteps) => c.unmask_count(schedule, nMasked, step, nSteps);
+
 // ---- settings ----
 
 // What vLLM, transformers, llama-cpp-python and node-llama-cpp call the settings; and the samplers' names, for a first value.
@@ -1501,6 +1568,7 @@ class Chain extends Sampler {
             const made = Chain.#build(vocab, valuesOf({ seed }), others, (settings, of) => {
                 const ends = isVocab(of) ? of.eog : [], { min_tokens, mask_ends, thinking_budget } = read(settings, told);
                 if (told.guidance_scale !== 1) throw wrong('guidance_scale', 'guide the logits yourself, and say it in handled', E_UNSUPPORTED);
+                if (told.n_beams) throw wrong('beams', 'make Beams yourself, and say the field in handled', E_UNSUPPORTED);
                 for (const name of ['min_tokens', 'mask_ends']) if (told[name] && !ends.length) throw wrong(name, 'it needs a Vocab that has eog', E_UNSUPPORTED);
                 if (mask_ends) own.push(Constraint.suppressedTokens(ends));
                 if (min_tokens) own.push(Constraint.minTokens(ends, min_tokens, begin));
@@ -1721,6 +1789,6 @@ const childSeed = (seed, i) => BigInt(c.child_seed(seed, i));
 const version = () => c.version();
 
 module.exports = {
-    BatchError, Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes,
-    version,
+    BatchError, Beams, Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes,
+    unmask, unmaskCount, version,
 };

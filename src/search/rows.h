@@ -1,7 +1,7 @@
 /* ---- search: a row through its chain, without a selection ----
-   A beam's chain changes its row, and the search chooses; so the chain's members run as in a draw (run/draw.h), but those
-   that select are left out. The members work on the row as long as they can, then on an array. The room also takes
-   the best of the remaining tokens. It uses rows/, run/walk.h and run/batch.h. */
+   A beam's chain changes its row, and the search chooses; so the chain's members run as in a draw (run/draw.h), but
+   those that select, and a temperature of 0, are left out. The members work on the row as long as they can, then on an
+   array. The room also takes the best of the remaining tokens. It uses rows/, run/walk.h and run/batch.h. */
 
 /* What a chain leaves of a row. */
 typedef struct sampi_left {
@@ -29,7 +29,8 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
     for (int k = 0; k < flat.n_members; k++) {
         sampi_sampler *member = flat.member[k];
         const unsigned flags = sampi_traits_of(member->kind)->flags;
-        if (member->off || member == first || flags & SAMPI_SELECTS) continue;
+        const bool is_temp = member->kind == SAMPI_TEMP || member->kind == SAMPI_TEMP_EXT;
+        if (member->off || member == first || flags & SAMPI_SELECTS || (is_temp && member->u.temp.t == 0.0f)) continue;
         on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
         flat.member[n++] = member;
     }

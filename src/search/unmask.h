@@ -3,21 +3,23 @@
    certain positions. A measure is kept in the sampler of its position, so the call needs no memory of its own: the
    best remaining position is searched for each that is filled. */
 
-/* Returns how certain a position is, as the rule measures it; larger is filled first. lp has the token's. */
-static double sampi_certainty(const samp_unmask_params *u, const samp_logprobs *lp, uint64_t index)
+/* Returns how certain a position is, as the rule measures it, from what its chain has left; larger is filled first. */
+static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_token token)
 {
-    const samp_logprob_set *set = &lp->processed;
-    uint64_t random[2];
-    switch (u->rule) {
-        case SAMP_UNMASK_RAW_CONFIDENCE: return (double)lp->raw.chosen.logprob;
-        case SAMP_UNMASK_MARGIN:
-            return sampi_exp2((double)set->top_logprobs[0].logprob * SAMPI_LOG2E) -
-                   (set->n_top_found > 1 ? sampi_exp2((double)set->top_logprobs[1].logprob * SAMPI_LOG2E) : 0.0);
-        case SAMP_UNMASK_RANDOM:
-            sampi_random_bits(u->seed, index, 254u << 16, 0, random);
-            return (double)(random[0] >> 11);
-        default: return (double)set->chosen.logprob;
+    const double all = sampi_log_sum(left->sums.max, left->sums.z);
+    sampi_runner two[2];
+    if (rule == SAMP_UNMASK_ENTROPY || rule == SAMP_UNMASK_ENTROPY_BOUND) return -sampi_entropy(&left->sums);
+    if (rule == SAMP_UNMASK_MARGIN) {
+        const size_t n = sampi_best_left(left, 2, two);
+        double p[2] = { 0.0, 0.0 };
+        for (size_t i = 0; i < n; i++) p[i] = sampi_exp2(((double)two[i].logit - all) * SAMPI_LOG2E);
+        return p[0] > p[1] ? p[0] - p[1] : p[1] - p[0];
     }
+    const sampi_row *row = &left->row; /* the chain may select a token that it has removed, as a watermark may */
+    const bool on_row = !left->cur.data;
+    const size_t at = on_row ? sampi_find_id(row, token) : sampi_find_candidate(&left->cur, token);
+    if (at == (on_row ? row->n : left->cur.size)) return -INFINITY;
+    return (double)(on_row ? sampi_logit_of(row, sampi_present(row, at)) : left->cur.data[at].logit) - all;
 }
 
 /* Draws the token of a position, and notes in its sampler how certain it is. Returns the token or a status. */
@@ -26,30 +28,33 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
 {
     const samp_unmask_params *u = (const samp_unmask_params *)what;
     sampi_sampler *s = (sampi_sampler *)rows[r];
-    samp_logprob top[2];
     samp_logprobs lp;
+    sampi_left left;
     sampi_job job;
-    double entropy = 0.0;
     int status = sampi_batch_job(s, batch, r, work, &job);
-    if (!status && (u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND)) {
-        sampi_left left;
-        sampi_moves(s);
-        sampi_save_state(s);
-        status = sampi_leave(&job, true, &left);
-        sampi_restore_state(s);
-        if (!status) entropy = sampi_entropy(&left.sums);
-    }
     if (status) return status;
+    const uint64_t before = s->position;
     memset(&lp, 0, sizeof lp);
-    lp.processed.top_logprobs = top;
-    lp.processed.n_top = 2;
-    job.logprobs = &lp;
+    if (u->rule == SAMP_UNMASK_RAW_CONFIDENCE) job.logprobs = &lp;
     job.accept = false;
     const samp_token token = sampi_sample(&job);
     if (token < 0) return token;
-    const bool by_entropy = u->rule == SAMP_UNMASK_ENTROPY || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
-    s->certainty = by_entropy ? -entropy
-                              : sampi_certainty(u, &lp, batch->row_index ? (uint64_t)batch->row_index[r] : r);
+    if (u->rule == SAMP_UNMASK_RANDOM) {
+        uint64_t random[2];
+        sampi_random_bits(u->seed, batch->row_index ? (uint64_t)batch->row_index[r] : r, 254u << 16, 0, random);
+        s->certainty = (double)(random[0] >> 11);
+    } else if (job.logprobs) {
+        s->certainty = (double)lp.raw.chosen.logprob;
+    } else { /* the chain once more, for the distribution of this draw */
+        const uint64_t after = s->position;
+        s->position = before;
+        sampi_save_state(s);
+        status = sampi_leave(&job, true, &left);
+        sampi_restore_state(s);
+        s->position = after;
+        if (status) return status;
+        s->certainty = sampi_certainty(u->rule, &left, token);
+    }
     return token;
 }
 

@@ -236,6 +236,7 @@ typedef struct random_search {
     samp_vocab_index *index;
     samp_vocab vocab;
     samp_token eog;
+    bool greedy; /* the search's chains also have a temperature of 0, which only selects */
 } random_search;
 
 /* Items of a catalogue: a tree of texts. */
@@ -260,6 +261,7 @@ static void add_samplers(random_search *f, source *s)
     if ((what & 8) && percent(s, 30)) assert_ok(samp_chain_add(f->chain, samp_init_xtc(0.5f, 0.2f, 1, 7)));
     if (what & 16) assert_ok(samp_chain_add(f->chain, samp_init_temp(0.5f + (float)coarse(s))));
     if (what & 32) assert_ok(samp_chain_add(f->chain, samp_init_dist(1))); /* does not select here */
+    f->greedy = !(what & 32) && percent(s, 50);
 }
 
 static void search_make(random_search *f, source *s, bool sampled)
@@ -393,7 +395,10 @@ static int play(random_search *f, source *s)
     samp_beams *b = samp_beams_init(&f->set, &status);
     assert_ok(status);
     naive v = naive_of(f, &f->set);
-    for (int i = 0; i < f->set.n_beams && f->chain; i++) chains[i] = samp_clone(f->chain);
+    for (int i = 0; i < f->set.n_beams && f->chain; i++) {
+        chains[i] = samp_clone(f->chain);
+        if (f->greedy) assert_ok(samp_chain_add(chains[i], samp_init_temp(0.0f)));
+    }
     for (; n > 0; steps++) {
         const samp_logits logits = rows_of(&v);
         const bool stuck = is_stuck(&v);
