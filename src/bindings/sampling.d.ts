@@ -204,13 +204,13 @@ export class Beams {
         ends?: Tokens; lengthPenalty?: number; earlyStopping?: boolean | 'never'; nGroups?: number; diversityPenalty?: number;
         sampled?: boolean; seed?: number | bigint;
     });
-    step(logits: Logits | Row[], how?: { chains?: Chain[] | null; dtype?: Dtype }): { parent: number; token: number }[];
+    step(logits: Rows, how?: { chains?: Chain[] | null; dtype?: Dtype }): { parent: number; token: number }[];
     readonly found: { tokens: number[]; score: number }[];
     save(): Uint8Array;
     load(state: Uint8Array): void;
     close(): void;
 }
-export function unmask(chains: Chain[], logits: Logits | Row[], how?: {
+export function unmask(chains: Chain[], logits: Rows, how?: {
     rule?: 'confidence' | 'margin' | 'entropy' | 'threshold' | 'entropy_bound' | 'random' | 'raw_confidence';
     n?: number; threshold?: number; seed?: number | bigint; dtype?: Dtype;
 }): (number | null)[];

@@ -3,7 +3,7 @@
 // copy and change.
 //
 // Grammars are there if SAMPLING_GRAMMAR is defined before, as in sampling.h; with SAMPLING_DRAFTS block drafts and
-// drafts from the text; with SAMPLING_CONSTRAINTS what is told of constraints, and with SAMPLING_PEERS too requests of
+// drafts from the text; with SAMPLING_SEARCH beams and unmask; with SAMPLING_CONSTRAINTS what is told of constraints, and with SAMPLING_PEERS too requests of
 // other programs; with SAMPLING_WATERMARK detectors, with SAMPLING_STOP texts, with SAMPLING_VOCAB vocabularies from
 // files. The objects are the same with and without. One object is for one thread at a time; a vocabulary or a grammar
 // is for all.
@@ -285,6 +285,9 @@ struct deleter {
     void operator()(samp_vocab *v) const { samp_vocab_free(v); }
 #ifdef SAMPLING_DRAFTS
     void operator()(samp_ngram *n) const { samp_ngram_free(n); }
+#endif
+#ifdef SAMPLING_SEARCH
+    void operator()(samp_beams *b) const { samp_beams_free(b); }
 #endif
 #ifdef SAMPLING_STOP
     void operator()(samp_text *t) const { samp_text_free(t); }
@@ -727,6 +730,8 @@ class chain : public sampler
         if (said.guidance_scale != 1.0f)
             throw error(SAMP_E_UNSUPPORTED, "guidance_scale",
                         "guidance_scale: guide the logits yourself, and say it in handled");
+        if (said.n_beams)
+            throw error(SAMP_E_UNSUPPORTED, "beams", "beams: make beams yourself, and say the field in handled");
         for (const char *needs : { said.min_tokens ? "min_tokens" : "", said.mask_ends ? "mask_ends" : "" })
             if (*needs && !(v && v->n_eog))
                 throw error(SAMP_E_UNSUPPORTED, needs, needs + std::string(": needs a vocab with eog"));
@@ -1103,6 +1108,136 @@ class ngram
     size_t most_;
     std::unique_ptr<samp_ngram, deleter> ngram_;
 };
+#endif
+
+#ifdef SAMPLING_SEARCH
+// ---- beams, and texts to fill in ----
+
+struct beam_options {
+    span<const samp_token> ends; // the tokens that end a text
+    float length_penalty;        // a score is log-probability / length^length_penalty
+    samp_early_stopping early_stopping;
+    whole<int32_t> n_groups;
+    float diversity_penalty;
+    bool sampled; // the texts are drawn without replacement, by seed
+    uint64_t seed;
+    beam_options()
+        : length_penalty(1), early_stopping(SAMP_EARLY_HEURISTIC), n_groups(1), diversity_penalty(0), sampled(false),
+          seed(0)
+    {
+    }
+};
+
+// Beam search: the n_beams best continuations of a text.
+class beams
+{
+  public:
+    struct beam {
+        int32_t parent;
+        samp_token token;
+    };
+    struct hypothesis {
+        std::vector<samp_token> tokens; // with the end token, if the text has ended by one
+        double score;
+    };
+    beams(whole<int32_t> n_beams, whole<int32_t> max_tokens, const beam_options &how = beam_options())
+    {
+        samp_beam_params p = samp_beam_params();
+        const char *field = nullptr;
+        p.n_beams = n_beams.as("n_beams");
+        p.max_tokens = max_tokens.as("max_tokens");
+        p.n_groups = how.n_groups.as("n_groups");
+        p.length_penalty = how.length_penalty;
+        p.diversity_penalty = how.diversity_penalty;
+        p.early_stopping = how.early_stopping;
+        if (how.ends.size() > 4096) throw outside("ends");
+        p.ends = how.ends.data();
+        p.n_ends = static_cast<int32_t>(how.ends.size());
+        p.sampled = how.sampled;
+        p.seed = how.seed;
+        const int status = samp_beams_check_params(&p, &field);
+        if (status < 0) throw error(status, field);
+        beams_.reset(samp_beams_init(&p, nullptr));
+        if (!beams_) throw std::bad_alloc();
+        n_ = static_cast<size_t>(p.n_beams);
+    }
+    // The next beams, best first; none: the search is done. rows: one for each live beam, the first time one. chains: as
+    // many as n_beams, made alike (copies), which change the rows and follow their beams; or none.
+    std::vector<beam> step(passed<logits> &&rows, passed<span<chain *const>> &&chains = span<chain *const>())
+    {
+        rows.check();
+        std::vector<samp_sampler *> handles;
+        for (size_t i = 0; i < chains.size(); i++) {
+            if (!chains.data()[i]) throw error(SAMP_E_NULL, "chains");
+            chains.data()[i]->fits(rows.n_vocab);
+            handles.push_back(chains.data()[i]->get());
+        }
+        if (handles.size() && handles.size() != n_) throw error(SAMP_E_RANGE, "chains");
+        std::vector<samp_token> tokens(n_);
+        std::vector<int32_t> parents(n_);
+        std::vector<beam> next;
+        next.reserve(n_);
+        samp_logits x = rows.get();
+        const int n = samp_beams_step(open(), handles.empty() ? nullptr : handles.data(), &x, tokens.data(),
+                                      parents.data());
+        check_range(n, "logits");
+        for (size_t i = 0; i < static_cast<size_t>(n); i++) {
+            const beam one = { parents[i], tokens[i] };
+            next.push_back(one);
+        }
+        return next;
+    }
+    // What has been found so far, best first.
+    std::vector<hypothesis> found() const
+    {
+        std::vector<hypothesis> all(static_cast<size_t>(samp_beams_n_found(open())));
+        for (size_t i = 0; i < all.size(); i++) {
+            const samp_token *text = nullptr;
+            size_t n = 0;
+            check(samp_beams_found(open(), static_cast<int32_t>(i), &text, &n, &all[i].score));
+            all[i].tokens.assign(text, text + n);
+        }
+        return all;
+    }
+    std::vector<unsigned char> save() const
+    {
+        std::vector<unsigned char> bytes(samp_beams_state_size(open()));
+        check(samp_beams_state_save(open(), bytes.data(), bytes.size()));
+        return bytes;
+    }
+    void load(passed<span<const unsigned char>> &&bytes)
+    {
+        const unsigned char none = 0;
+        check(samp_beams_state_load(open(), bytes.size() ? bytes.data() : &none, bytes.size()));
+    }
+
+  private:
+    samp_beams *open() const
+    {
+        return beams_ ? beams_.get() : throw error(SAMP_E_NULL, "beams", "beams: it has been moved from");
+    }
+    size_t n_;
+    std::unique_ptr<samp_beams, deleter> beams_;
+};
+
+// A step of a diffusion model: a token for each masked position that is filled, -1 for the others.
+inline std::vector<samp_token> unmask(const samp_unmask_params &how, passed<span<chain *const>> &&chains,
+                                      passed<logits> &&rows)
+{
+    std::vector<samp_sampler *> handles;
+    for (size_t r = 0; r < chains.size(); r++) {
+        if (!chains.data()[r]) throw error(SAMP_E_NULL, "chains");
+        chains.data()[r]->fits(rows.n_vocab);
+        handles.push_back(chains.data()[r]->get());
+    }
+    if (rows.n_rows != handles.size()) throw error(SAMP_E_RANGE, "logits");
+    std::vector<samp_token> out(handles.size());
+    if (out.empty()) return out;
+    rows.check();
+    samp_logits x = rows.get();
+    check_range(samp_unmask(&how, handles.data(), &x, out.data()), "how");
+    return out;
+}
 #endif
 
 #ifdef SAMPLING_STOP

@@ -194,7 +194,7 @@ const NUMBERS = { // koffi's type, the least value, the largest
 };
 const [Addresses, addressOf] = koffi.sizeof('void *') === 8 ? [BigUint64Array, BigInt] : [Uint32Array, Number];
 const ARRAYS = {
-    f32: ['Float32Array'], i32: ['Int32Array'], token: ['Int32Array'], u32: ['Uint32Array', 'Int32Array'], u64: ['BigUint64Array'],
+    f32: ['Float32Array'], i32: ['Int32Array'], token: ['Int32Array'], u32: ['Uint32Array', 'Int32Array'], u64: ['BigUint64Array'], f64: ['Float64Array'],
     char: ['Uint8Array'], size: [Addresses.name], c: [Addresses.name], byte: ['Uint8Array', 'Float32Array', 'Float64Array', 'Uint16Array', 'Float16Array'],
 };
 const OBJECTS = [...Object.keys(FREE), 'params'];
@@ -578,7 +578,28 @@ fn('ngram_reset', 'void', { ngram: 'ngram?' });
 fn('ngram_accept', 'status', { ngram: 'ngram', token: 'token 0..' });
 fn('ngram_rollback', 'status', { ngram: 'ngram', n: 'i32 0.. tokens' });
 fn('ngram_draft', 'i64', { ngram: 'const ngram', out: 'out token[n_max]?', n_max: 'size' });
+enumeration('early_stopping', 'heuristic', 'always', 'exact');
+enumeration('unmask_rule', 'confidence', 'margin', 'entropy', 'threshold', 'entropy_bound', 'random',
+    'raw_confidence');
+enumeration('unmask_schedule', 'even', 'linear');
+struct('beam_params', { n_beams: 'i32 1..4096', n_groups: 'i32 0..n_beams', max_tokens: 'i32 1..1048576',
+    length_penalty: 'f32', diversity_penalty: 'f32 0..', early_stopping: 'early_stopping', ends: 'token[n_ends]? 0..',
+    n_ends: 'i32 0..4096', seed: 'u64', sampled: 'bool' });
+struct('unmask_params', { rule: 'unmask_rule', n: 'i32 0..', threshold: 'f32 0..', seed: 'u64' });
+fn('beams_init', 'new beams', { params: 'beam_params', status: 'out status?' });
 fn('beams_free', 'void', { beams: 'taken beams?' });
+fn('beams_step', 'i32', { beams: 'beams', rows: 'sampler[beams.n_beams]?', logits: 'logits',
+    tokens: 'out token[beams.n_beams]', parents: 'out i32[beams.n_beams]' });
+fn('beams_n_found', 'i32', { beams: 'const beams?' });
+fn('beams_found', 'status', { beams: 'const beams', i: 'i32 0..n_found-1', tokens: 'c', n: 'out size?',
+    score: 'out f64?' });
+fn('beams_state_size', 'size', { beams: 'const beams?' });
+fn('beams_state_save', 'status', { beams: 'const beams', bytes: 'out byte[size]', size: 'size' });
+fn('beams_state_load', 'status', { beams: 'beams', bytes: 'byte[size]', size: 'size' });
+fn('unmask', 'i32', { params: 'unmask_params', rows: 'sampler[logits.n_rows]', logits: 'logits',
+    tokens: 'out token[logits.n_rows]' });
+fn('unmask_count', 'i32', { schedule: 'unmask_schedule', n_masked: 'i32 0..', step: 'i32 0..n_steps-1',
+    n_steps: 'i32 1..' });
 fn('vocab_from_tokenizer_json', 'new vocab', { text: 'char[n]', n: 'size 0..67108864', error: 'out text_error?' });
 fn('vocab_from_gguf', 'new vocab', { file: 'byte[n]', n: 'size', error: 'out text_error?' });
 // ---- end of C's side ----
@@ -1357,6 +1378,7 @@ class Beams extends Owner {
         if (all && (all.length !== this.#n || !all.every(isChain))) throw wrong('chains', `not a list of ${this.#n} Chains`, E_NULL);
         const n = lengthOf(data) / rows, tokens = new Int32Array(this.#n), parents = new Int32Array(this.#n);
         if (!Number.isInteger(n) || n < 1) throw wrong('logits', `${lengthOf(data)} numbers, not ${rows} rows`);
+        for (const chain of all ?? []) fits(chain, n);
         const live = c.beams_step(this, all, { ...oneRow(data, n), dtype: type, n_rows: rows }, tokens, parents);
         return Array.from({ length: live }, (_, i) => ({ parent: parents[i], token: tokens[i] }));
     }
@@ -1387,6 +1409,7 @@ function unmask(chains, logits, how) {
     const all = listOf(chains, 'chains'), { data, dtype: type, rows = 1 } = floats(logits, dtype), size = lengthOf(data) / rows;
     if (!all.every(isChain)) throw wrong('chains', 'not a list of Chains', E_NULL);
     if (rows !== all.length || !Number.isInteger(size) || size < 1) throw wrong('logits', `${lengthOf(data)} numbers, not ${all.length} rows`);
+    for (const chain of all) fits(chain, size);
     const out = new Int32Array(rows), params = { rule, n: whole(n, 'n', 0), threshold, seed };
     blaming('n or threshold', () => c.unmask(params, all, { ...oneRow(data, size), dtype: type, n_rows: rows }, out));
     return [...out].map((token) => (token < 0 ? null : token));

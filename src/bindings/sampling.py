@@ -2076,6 +2076,8 @@ class Beams(_Object):
             raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, neither [n_vocab] nor [n_rows, n_vocab]")
         if chains is not None and len(rows) != self._n:
             raise SamplingError(_RANGE, "chains", f"chains: {len(rows)}, not {self._n}")
+        for chain in rows:
+            chain._fits(at.shape[-1])
         n = at.shape[0] if len(at.shape) == 2 else 1
         stride = at.strides[0] // at.size if n > 1 else 0
         held = [of._held for of in rows]  # until C is done
@@ -2114,6 +2116,8 @@ def unmask(chains, logits, rule="confidence", n=1, *, threshold=0.0, seed=0, dty
     at, rows = _floats(logits, "logits", dtype), [_is(of, Chain, "chains") for of in _list(chains, "chains")]
     if len(at.shape) != 2 or at.shape[0] != len(rows) or not at.n:
         raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not {len(rows)} rows")
+    for chain in rows:
+        chain._fits(at.shape[1])
     if not math.isfinite(_real(threshold, "threshold")):
         raise SamplingError(_RANGE, "threshold", f"threshold: {threshold} is not finite")
     params = c.unmask_params.of(rule=rule, n=n, threshold=threshold, seed=seed)

@@ -4,6 +4,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_STOP
+#define SAMPLING_SEARCH
 #define SAMPLING_VOCAB
 #define SAMPLING_PEERS
 #include "sampling.hpp"

@@ -172,6 +172,10 @@ static void test_numbers()
     REFUSES(int32_t, "n", t.rollback(v));
     REFUSES(size_t, "max_bytes", t.add_pattern("a", v));
     REFUSES(int32_t, "min_tokens", text(letters(), {}, after(v)));
+    beam_options search;
+    REFUSES(int32_t, "n_beams", beams(v, 5));
+    REFUSES(int32_t, "max_tokens", beams(2, v));
+    REFUSES(int32_t, "n_groups", beams(2, 5, (search.n_groups = v, search)));
     REFUSES(int32_t, "n_min", ngram(v, 5));
     REFUSES(int32_t, "n_max", ngram(2, v));
     REFUSES(size_t, "max_tokens", ngram(2, 5, v));
@@ -391,6 +395,10 @@ static void test_moved()
     text &same_text = t;
     t = std::move(same_text);
     CHECK(!shows.get() && all_of(t) == left);
+    beams b(1, 5), searches = std::move(b);
+    FAILS(b.step(logits(row.data(), 1, row.size())), "beams: it has been moved from");
+    FAILS(b.save(), "beams: it has been moved from");
+    FAILS(searches.load({ 1, 2 }), "malformed");
     ngram n, repeats = std::move(n);
 #define MOVED_NGRAM(call) FAILS(call, "ngram: it has been moved from")
     MOVED_NGRAM(n.accept(1));
@@ -529,6 +537,9 @@ static void test_no_memory()
     t.push(0);
     allocate_in_vain([&] { CHECK(t.push(0) == long_name); }, shows); // what it held back
     allocate_in_vain([&] { t.flush(); }, shows);
+    allocate_in_vain([] { beams(2, 5); }, none);
+    beams search(1, 5);
+    allocate_in_vain([&] { search.save(); }, [&] { return search.save(); });
     allocate_in_vain([] { ngram(2, 5, 100); }, none);
     ngram repeats;
     repeats.accept({ 1, 2, 3, 1, 2 });

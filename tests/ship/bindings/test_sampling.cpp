@@ -524,6 +524,53 @@ static void test_texts()
     FAILS(t.rollback(99), "n: a value");
 }
 
+/* transformers' results, as in unit/test_search.c; chains follow their beams; a state goes on. */
+static void test_beams()
+{
+    const float p[4][4] = { { .4f, .3f, .2f, .1f }, { .1f, .3f, .2f, .4f }, { .25f, .15f, .45f, .15f }, { .2f, .15f, .05f, .6f } };
+    const std::vector<samp_token> ends(1, 3), best = { 1, 2, 3 };
+    beam_options how;
+    how.ends = ends;
+    beams b(2, 5, how), other(2, 5, how);
+    std::vector<chain> all;
+    for (int i = 0; i < 2; i++) all.push_back(chain({ { "temp", "0" }, { "top_k", "0" }, { "top_p", "1" }, { "min_p", "0" } }));
+    const std::vector<chain *> chains = { &all[0], &all[1] };
+    std::vector<beams::beam> live(1);
+    for (int step = 0; !live.empty(); step++) {
+        row rows;
+        for (const beams::beam &one : live)
+            for (int i = 0; i < 4; i++) rows.push_back(std::log(p[step ? 1 + one.token : 0][i]));
+        live = b.step(logits(rows.data(), live.size(), 4), chains);
+        if (step == 1) {
+            other.load(b.save());
+            CHECK(other.found().size() == b.found().size());
+        }
+    }
+    const std::vector<beams::hypothesis> found = b.found();
+    CHECK(found.size() == 2 && found[0].tokens == best && std::fabs(found[0].score + 0.837769) < 1e-5);
+    CHECK(all[0].prev(9).size() == 3);
+    FAILS(beams(0, 5), "n_beams");
+    FAILS(beams(4, 5, (how.n_groups = 3, how)), "n_groups");
+    FAILS(b.load({ 1, 2 }), "malformed");
+    beams moved = std::move(b);
+    FAILS(b.found(), "beams: it has been moved from");
+    CHECK(moved.found().size() == 2);
+}
+
+static void test_unmask()
+{
+    const row rows = { 1, 2, 3, 9, 0, 0, 0, 0, .5f };
+    std::vector<chain> all;
+    for (int i = 0; i < 3; i++) all.push_back(chain({ { "temp", "0" } }));
+    const std::vector<chain *> chains = { &all[0], &all[1], &all[2] };
+    samp_unmask_params how = samp_unmask_params();
+    how.n = 1;
+    CHECK((unmask(how, chains, logits(rows.data(), 3, 3)) == std::vector<samp_token>{ -1, 0, -1 }));
+    how.n = 0;
+    FAILS(unmask(how, chains, logits(rows.data(), 3, 3)), "how: a value");
+    FAILS(unmask(how, chains, logits(rows.data(), 1, 3)), "logits");
+}
+
 static void test_ngram()
 {
     typedef std::vector<samp_token> tokens;
@@ -695,6 +742,8 @@ int main()
     test_cuts();
     test_texts();
     test_ngram();
+    test_beams();
+    test_unmask();
     test_files();
     test_requests();
     CHECK(counted_live() == 0);

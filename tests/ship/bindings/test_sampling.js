@@ -3,7 +3,7 @@
 const assert = require('assert');
 const fs = require('fs');
 const koffi = require('koffi');
-const { BatchError, Chain, Constraint, Grammar, Matcher, Ngram, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes } = require('./sampling.js');
+const { BatchError, Beams, Chain, Constraint, Grammar, Matcher, Ngram, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes, unmask, unmaskCount } = require('./sampling.js');
 const sampling = require('./sampling.js');
 
 const N = 40;
@@ -441,6 +441,30 @@ const tests = {
         fails(() => text.rollback(99), 'n: ');
         text.close();
         for (const used of [() => text.push(1), () => text.flush(), () => text.stop, () => text.stopAt, () => text.clone()]) fails(used, 'text: it is closed');
+    },
+    beams() {
+        const behind = [[.4, .3, .2, .1], [.1, .3, .2, .4], [.25, .15, .45, .15], [.2, .15, .05, .6]];
+        const search = (beams, chains = null) => {
+            for (let live = [{ token: -1 }]; live.length;) live = beams.step(live.map(({ token }) => behind[token + 1].map(Math.log)), { chains });
+            return beams;
+        };
+        const beams = search(new Beams(2, 5, { ends: [3] })), [best, next] = beams.found;
+        assert.deepEqual([best.tokens, next.tokens], [[1, 2, 3], [0, 1, 2, 3]]);
+        assert(Math.abs(best.score + 0.837769) < 1e-5);
+        assert.deepEqual(search(new Beams(2, 5, { ends: [3], earlyStopping: true })).found[1].tokens, [0, 3]);
+        const other = new Beams(2, 5, { ends: [3] }), chains = [0, 1].map(() => new Chain(4, { temp: 0 }));
+        other.load(beams.save());
+        assert.deepEqual(other.found, beams.found);
+        search(new Beams(2, 5, { ends: [3] }), chains);
+        assert.equal(chains[0].prev().length, 3);
+        fails(() => new Beams(4, 5, { nGroups: 3 }), 'n_groups');
+        fails(() => other.step([0, 0, 0, 0], { chains: [chains[0]] }), 'chains');
+        beams.close();
+        fails(() => beams.step([0, 0, 0, 0]), 'beams: it is closed');
+        const logits = [[1, 2, 3], [9, 0, 0], [0, 0, 0.5]], positions = logits.map(() => new Chain(3, { temp: 0, topP: 1, minP: 0 }));
+        assert.deepEqual(unmask(positions, logits), [null, 0, null]);
+        assert.deepEqual(unmask(positions, logits, { rule: 'threshold', n: 0, threshold: 0.6 }), [2, 0, null]);
+        assert.equal(unmaskCount('even', 10, 0, 4), 3);
     },
     ngrams() {
         const text = new Ngram(), line = [5, 6, 7, 8, 9];

@@ -7,7 +7,7 @@ const fs = require('fs');
 const os = require('os');
 const path = require('path');
 const { spawnSync } = require('child_process');
-const { Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, childSeed, sampleBatch, takes } = require('./sampling.js');
+const { Beams, Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, childSeed, sampleBatch, takes, unmask, unmaskCount } = require('./sampling.js');
 const sampling = require('./sampling.js');
 const live = (({ load }) => { const of = load(process.env.SAMPLING_LIBRARY).func('counted_live', 'long', []); return () => Number(of()); })(require('koffi'));
 
@@ -61,7 +61,7 @@ const detached = () => {
 const fake = () => Object.setPrototypeOf(Object.defineProperty(new Uint8Array(2), 'length', { value: N }), Float32Array.prototype);
 const closed = (one) => (one.close?.(), one.close ? one : null);
 
-const text_ = () => new Text(vocab(), ['a']), ngram = () => new Ngram();
+const text_ = () => new Text(vocab(), ['a']), ngram = () => new Ngram(), beams = () => new Beams(1, 5);
 const JSON_FILE = '{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[]},"decoder":{"type":"ByteLevel"}}', noFile = () => [null, undefined, 5, true, [], {}, new ArrayBuffer(9), new Float32Array(9), detached(), revoked(), Symbol('x')];
 const GGUF_FILE = Buffer.concat([Buffer.from('GGUF'), Buffer.from(Uint32Array.of(3, 0, 0, 2, 0, 20, 0).buffer), Buffer.from('tokenizer.ggml.model'), Buffer.from(Uint32Array.of(8, 4, 0).buffer), Buffer.from('gpt2'),
     Buffer.from(Uint32Array.of(21, 0).buffer), Buffer.from('tokenizer.ggml.tokens'), Buffer.from(Uint32Array.of(9, 8, 1, 0, 1, 0).buffer), Buffer.from('a')]);
@@ -89,6 +89,8 @@ const plan = () => plain({ vocab: or(null, VOCAB), inside: or(null, int('schedul
 const when = () => plain({ count: word('tokens'), start: int('schedule.from'), stop: int('schedule.to', 9), begin: int('schedule.begin'), where: word('anywhere'), spans: { ...spans, value: [] }, inside: or(null, { ...int('schedule.inside'), value: null }),
     until: tokens([]), vocab: or(null, VOCAB), loop: or(null, loop()) });
 const how = () => plain({ rewind: flag(false), anyCase: flag(false) }), SEQUENCES = lists([[1, 2]], [null, 5, [], ['1'], [0.5]]);
+
+const CHAINS = lists([chain()], [null, 5, {}, matcher(), ban(), closed(chain())], []);
 
 // Each method: what it is called on, and its arguments. What has no arguments needs an object that can.
 const calls = {
@@ -137,6 +139,13 @@ const calls = {
     'Chain.vocab': chain, 'Chain.nVocab': chain, 'Chain.settings': chain, 'Chain.clone': chain, 'Chain.text': [() => new Chain(vocab()), { make: vocab, wrong: () => VOCAB.wrong().filter((one) => one !== undefined) }], 'Chain.sample': [chain, floats(ROW, [...ROW, 1], [[...ROW]]), options()],
     'Chain.verify': [chain, floats(Float32Array.of(...ROW, ...ROW)), tokens([1], [8], [-1], [1, 1]), plain({ probs: or(null, floats(Float32Array.from(ROW, () => 0.125), [NaN], [2])), method: word('ratio'), dtype: { value: 'float32', wrong: () => ['x', null, 5, 'float16'] } })],
     'Chain.update': [chain, settings()], 'Chain.get': [chain, text('temp', 'no_such', 'toString')], 'Chain.prev': [chain, int('prev.n')],
+    'new Beams': [int('beam_params.n_beams'), int('beam_params.max_tokens', 5), plain({ ends: tokens([1], [-1]), lengthPenalty: real('beam_params.length_penalty', 1),
+        earlyStopping: { value: 'never', wrong: () => [0, 1, 'ever', '', null, [], {}] }, nGroups: { value: 1, wrong: () => [2, -1, 0.5, '1', null, true, {}] },
+        diversityPenalty: real('beam_params.diversity_penalty', 0), sampled: flag(false), seed: int('beam_params.seed') })],
+    'Beams.step': [beams, { ...floats(ROW), wrong: () => floats(ROW).wrong().filter((one) => !(ArrayBuffer.isView(one) && one.length === N - 1)) }, plain({ chains: or(null, CHAINS), dtype: options().options.dtype })],
+    'Beams.found': beams, 'Beams.save': beams, 'Beams.load': [beams, { value: new Beams(1, 5).save(), wrong: () => [null, 5, 'a', [], {}, new Uint8Array(3), new Float32Array(4), detached()] }], 'Beams.close': beams,
+    unmask: [CHAINS, floats([[...ROW]]), plain({ rule: word('threshold'), n: { value: 1, wrong: () => [-1, 0.5, 2 ** 31, '1', null, true] }, threshold: { value: 0.5, wrong: () => [NaN, Infinity, -1, 2, '1', null, true] }, seed: int('unmask_params.seed'), dtype: { value: undefined, wrong: () => ['x', null, 5] } })],
+    unmaskCount: [word('even'), int('unmask_count.n_masked', 3), { value: 0, wrong: () => [-1, 1, 0.5, '0', null] }, { value: 1, wrong: () => [0, -1, 0.5, '1', null] }],
     sampleBatch: [lists([chain()], [null, 5, {}, matcher(), ban(), closed(chain()), { handle: 1, nVocab: N, fits: () => 1 }]), floats(ROW), batchOptions()], takes: [text('temp', 'no_such')],
     childSeed: [int('child_seed.seed'), int('child_seed.i')], version: [],
 };
