@@ -6,6 +6,7 @@
  *     ./tales --show -n 20                        the candidates, and what each sampler made of them
  *     ./tales --compare --temp 0.5,1.3            two settings side by side
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
+ *     ./tales --beams 4 -n 12                     the four best endings, by beam search
  *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
  *     ./tales --stop "king,the end"               ends before these words, however their tokens fall
  *     ./tales --think 60                          thinks first, and is made to stop
@@ -30,6 +31,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_STOP
+#define SAMPLING_SEARCH
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tales_model.h"
@@ -49,7 +51,7 @@ typedef struct {
     const char *mark, *mark_kind; /* the watermark's key as digits, or NULL */
     const char *detect, *text;    /* a key and a file, or NULL */
     const char *color;
-    size_t length, parallel, best_of, draft, ngram, loop, think, pause;
+    size_t length, parallel, best_of, beams, draft, ngram, loop, think, pause;
     bool show, compare, verbose, help, by_grammar; /* by_grammar: the draft is what the grammar forces */
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
@@ -75,6 +77,7 @@ static const option options[] = {
     {{"--parallel"},      SIZE, OWN(parallel),
                                "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the most likely of N such stories"},
+    {{"--beams"},         SIZE, OWN(beams), "tell the N best endings (beam search under the chain's settings); 0 = off"},
     {{"--compare"},       FLAG, OWN(compare), "two stories side by side, with two values of a setting: --temp 0.5,1.3"},
     {{"--draft"},         GUESS, OWN(draft),
                                "draft N tokens from the story, or those that the grammar forces: fewer model steps"},
@@ -1171,6 +1174,83 @@ static int tell(library *lib, const settings *set)
     return status;
 }
 
+/* ---- --beams ---- */
+
+/* Reads the beams' last tokens, or the prompt, into the cache, and writes their logits. Beam i is sequence first + i. */
+static int decode_beams(library *lib, int first, const samp_token *tokens, int n, int at)
+{
+    int32_t pos[TALES_MAX_BATCH];
+    uint64_t seq[TALES_MAX_BATCH];
+    samp_kv_batch batch = { (uint32_t)n, pos, seq };
+    const double start = now();
+    if (n > TALES_MAX_BATCH) return SAMP_E_FULL;
+    for (int i = 0; i < n; i++) {
+        pos[i] = at < 0 ? i : at;
+        seq[i] = (uint64_t)1 << (at < 0 ? first : first + i);
+    }
+    const int status = tales_decode(lib->m, lib->kv, tokens, &batch, at < 0 ? 1 : batch.n_tokens, lib->logits);
+    lib->f.model += now() - start;
+    lib->f.steps++;
+    return status;
+}
+
+/* Writes the endings, best first, with their scores. */
+static void write_endings(library *lib, const samp_beams *beams)
+{
+    for (int32_t i = 0; i < samp_beams_n_found(beams); i++) {
+        const samp_token *ids = NULL;
+        size_t n = 0;
+        double score = 0.0;
+        samp_text *text = samp_text_clone(lib->empty);
+        samp_beams_found(beams, i, &ids, &n, &score);
+        printf("%s(%.4f a token, %zu tokens)\n\n", i ? "\n" : "", score, n);
+        if (text) {
+            page_tell(&lib->pg, text, lib->stories[0].ids + first_told(lib), NULL,
+                      (size_t)(lib->n_prompt - first_told(lib)), false);
+            page_tell(&lib->pg, text, ids, NULL, n, true);
+        }
+        page_end(&lib->pg);
+        samp_text_free(text);
+    }
+}
+
+/* The best endings of the prompt. Two sets of sequences take turns, so that no beam overwrites its parent. */
+static int search(library *lib, const settings *set)
+{
+    const samp_token end = TALES_END;
+    const int n_beams = lib->n_stories, room = lib->m->n_ctx - lib->n_prompt;
+    const samp_beam_params params = { .n_beams = n_beams,
+                                      .max_tokens = (int32_t)set->length < room ? (int32_t)set->length : room,
+                                      .length_penalty = 1.0f,
+                                      .ends = &end,
+                                      .n_ends = 1 };
+    samp_token tokens[MAX_STORIES];
+    int32_t parents[MAX_STORIES];
+    samp_sampler *chains[MAX_STORIES];
+    int status = SAMP_OK, now_at = 0, n = 1;
+    samp_beams *beams = samp_beams_init(&params, &status);
+    page_begin(&lib->pg, stdout, lib->grammar ? INT_MAX : PAGE_WIDTH, lib->grammar != NULL);
+    for (int k = 0; k < n_beams; k++) {
+        chains[k] = lib->stories[k].chain;
+        for (int i = 0; i < lib->n_prompt; i++) accept_prompt(lib, chains[k], lib->stories[0].ids[i]);
+    }
+    if (!status) status = decode_beams(lib, 0, lib->stories[0].ids, lib->n_prompt, -1);
+    for (int pos = lib->n_prompt; !status && n > 0; pos++) {
+        const samp_logits rows = { .data = lib->logits, .n_rows = (size_t)n, .n_vocab = (size_t)lib->m->n_vocab };
+        const double start = now();
+        n = samp_beams_step(beams, chains, &rows, tokens, parents);
+        lib->f.sampling += now() - start;
+        lib->f.tokens += n > 0 ? (size_t)n : 0;
+        for (int i = 0; i < n; i++) samp_kv_seq_cp(lib->kv, now_at + parents[i], n_beams - now_at + i, -1, -1);
+        for (int i = 0; i < n_beams; i++) samp_kv_seq_rm(lib->kv, now_at + i, -1, -1);
+        now_at = n_beams - now_at;
+        status = n > 0 ? decode_beams(lib, now_at, tokens, n, pos) : n;
+    }
+    if (!status) write_endings(lib, beams);
+    samp_beams_free(beams);
+    return status;
+}
+
 /* The text of a file, or NULL. */
 static char *read_file(const char *path)
 {
@@ -1388,7 +1468,8 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         params.n_vocab = vocab->n_vocab;
         params.vocab = vocab;
         params.n_ctx_train = lib->m->n_ctx;
-        if (!set->compare && !set->lists[find_option("--seed", 6) - options]) params.seed += (uint64_t)k;
+        if (!set->compare && !set->beams && !set->lists[find_option("--seed", 6) - options])
+            params.seed += (uint64_t)k;
         s->seed = params.seed;
         s->chain = make_chain(lib, set, &params);
         if (!s->chain) return false;
@@ -1408,7 +1489,8 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         s->trust = 2;
     }
     lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
-    lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories, SAMP_F32, false);
+    lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories * (set->beams ? 2 : 1), SAMP_F32,
+                          false);
     lib->lines = line_vocab(vocab, lib->grammar != NULL);
     lib->empty = empty_text(lib, set);
     for (int k = 0; k < lib->n_stories; k++) lib->stories[k].text = samp_text_clone(lib->empty);
@@ -1513,6 +1595,7 @@ static bool detect(const tales_model *m, const samp_vocab *lines, const settings
 static size_t how_many(const settings *set)
 {
     if (set->compare) return 2;
+    if (set->beams) return set->beams;
     return set->parallel > set->best_of ? set->parallel : set->best_of;
 }
 
@@ -1524,6 +1607,11 @@ static const char *wrong(const settings *set, int n_ctx)
     if (set->length > LONGEST) return "--length: that is too long";
     if (set->draft > MAX_DRAFT) return "--draft: at most 16 tokens";
     if (set->parallel < 1 || set->best_of < 1 || n > MAX_STORIES) return "--parallel, --best-of: 1 to 64 stories";
+    if (set->beams > MAX_STORIES / 2) return "--beams: at most 32";
+    if (set->beams &&
+        (set->compare || set->parallel > 1 || set->best_of > 1 || set->show || set->draft || set->think))
+        return "--beams: without --compare, --parallel, --best-of, --show, --draft and --think";
+    if (set->beams && set->length == 0) return "--beams: --length is at least 1";
     if (set->parallel > 1 && set->best_of > 1) return "--parallel and --best-of: only one of them";
     if (n * (size_t)n_ctx > TALES_MAX_CELLS) return "--parallel, --best-of: too many stories for this model";
     if (strcmp(set->color, "auto") && strcmp(set->color, "always") && strcmp(set->color, "never"))
@@ -1611,7 +1699,7 @@ int main(int argc, char **argv)
         lib.colours = wants_colours(set.color);
         lib.live = set.show && on_terminal();
         if (open_library(&lib, &set, &vocab)) {
-            int status = tell(&lib, &set);
+            int status = set.beams ? search(&lib, &set) : tell(&lib, &set);
             report(&lib, &set);
             if (status != SAMP_OK) fprintf(stderr, "tales: %s\n", samp_strerror(status));
             result = status == SAMP_OK ? 0 : 1; /* of a story that was interrupted too: see the end */

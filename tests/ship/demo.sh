@@ -111,7 +111,14 @@ seed=$(sed -n 's/seed \([0-9]*\): log-probability \(.*\)/\2 \1/p' "$dir/figures"
 tell --seed "$seed" --length 60 > "$dir/alone"
 cmp "$dir/best" "$dir/alone" || fail "--best-of 5 does not tell seed $seed"
 
-for bad in "--watermark 5x" "--watermark 5 --temp 0" "--watermark-kind no --watermark 1" "--detect 5" "--detect 5 --text /no" "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17" "--show --draft 2" "--show --parallel 2" "--temp 1,x" "--top-k 4,,5"; do
+# one beam is the likeliest token each time; of four the first is at least as likely
+tell --beams 1 --temp 0 --length 40 | sed 1,2d > "$dir/beam"
+tell --temp 0 --length 40 > "$dir/greedy"
+cmp "$dir/beam" "$dir/greedy" || fail "--beams 1 is not --temp 0"
+tell --beams 4 --temp 0 --length 40 > "$dir/beams"
+[ "$(grep -c ' a token, ' "$dir/beams")" = 4 ] || fail "--beams 4 tells other than four endings"
+
+for bad in "--watermark 5x" "--watermark 5 --temp 0" "--watermark-kind no --watermark 1" "--detect 5" "--detect 5 --text /no" "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--beams 33" "--beams 2 --draft 2" "--draft 17" "--show --draft 2" "--show --parallel 2" "--temp 1,x" "--top-k 4,,5"; do
     if tell $bad > "$dir/bad"; then fail "$bad is accepted"; fi
     [ -s "$dir/figures" ] && [ ! -s "$dir/bad" ] || fail "$bad: no message"
 done
