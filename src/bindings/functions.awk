@@ -112,6 +112,15 @@ function declared(kind, name, member,    first, shape, written)
     return member && shape == "" ? "samp_" kind " " name : first "samp_" kind " *" name
 }
 
+# C's type of a function's result.
+function result_in_c(key,    result)
+{
+    result = result_of[key]
+    if (result ~ /^lent byte/) return "void *"
+    if (result ~ /^lent params/) return "const samp_params *"
+    return result in what ? "samp_" result : declared(result, "", 0)
+}
+
 function make_c(    i, j, key, list, value, n, line)
 {
     for (i = 1; i <= n_order; i++) {
@@ -136,11 +145,7 @@ function make_c(    i, j, key, list, value, n, line)
         } else {
             list = ""
             for (j = 1; j <= n_args[key]; j++) list = list (j > 1 ? ", " : "") declared(arg_kind[key, j], arg_name[key, j], 0)
-            line = result_of[key]
-            if (line ~ /^lent byte/) line = "void *"
-            else if (line ~ /^lent params/) line = "const samp_params *"
-            else if (line in what) line = "samp_" line
-            else line = declared(line, "", 0)
+            line = result_in_c(key)
             sub(/\(\)/, "", key)
             printf "%s samp_%s(%s);\n", line, key, list == "" ? "void" : list
         }
@@ -338,7 +343,7 @@ END {
     if (make == "c") make_c()
     else if (make == "names") make_names()
     else if (make == "ranges") make_ranges()
-    else {
+    else if (make ~ /^(python|javascript)$/) {
         if (!begins || !ends) die("no section in " FILENAME)
         for (i = 1; i <= begins; i++) print file[i]
         make_section()

@@ -48,3 +48,27 @@ WASM_LIBRARY := -msimd128 -mexec-model=reactor -fvisibility=hidden \
   -Wl,--export-dynamic,--export=malloc,--export=free,-z,stack-size=1048576,--strip-all
 
 .PHONY: npm
+
+CRATE := build/rust/sampling
+TABLE = awk -v make=$(1) -f src/bindings/functions.awk -f src/package/languages.awk src/bindings/functions.txt
+
+## crate: the Rust crate: C's functions out of the table of functions, a safe interface, the header compiled by build.rs (build/dist/rust)
+crate: sampling.h
+	@rm -rf build/rust $(DIST)/rust && mkdir -p build/rust $(DIST)/rust && cp -r src/package/rust $(CRATE)
+	@cp src/package/sampling.c sampling.h LICENSE $(CRATE) && cp src/package/README.md $(CRATE)
+	@sed 's|@VERSION@|$(VERSION)|' src/package/rust/Cargo.toml > $(CRATE)/Cargo.toml
+	@$(call TABLE,ffi) > $(CRATE)/src/ffi.rs && $(call TABLE,rust) > $(CRATE)/src/samplers.rs
+	@cd $(CRATE) && cargo package --quiet --offline --no-verify --allow-dirty --target-dir ../target
+	@cp build/rust/target/package/*.crate $(DIST)/rust && ls $(DIST)/rust
+
+.PHONY: crate
+
+MODULE := build/go/sampling-go-$(VERSION)
+
+## module: the Go module, which cgo compiles (build/dist/go)
+module: sampling.h
+	@rm -rf build/go $(DIST)/go && mkdir -p build/go $(DIST)/go && cp -r src/package/go $(MODULE)
+	@cp src/package/sampling.c sampling.h LICENSE $(MODULE) && $(call TABLE,go) > $(MODULE)/samplers.go
+	@tar czf $(DIST)/go/sampling-go-$(VERSION).tar.gz -C build/go sampling-go-$(VERSION) && ls $(DIST)/go
+
+.PHONY: module

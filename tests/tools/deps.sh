@@ -1,7 +1,7 @@
 #!/bin/sh
 # What targets need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
 # WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), wasm (make play), play (make
-# test-play), ports (make test-ports), windows (make test-msvc), compilers (make test-flags-long), plots (make plots),
+# test-play), ports (make test-ports), windows (make test-msvc), compilers (make test-flags-long), plots (make plots), ship (make ship-test),
 # valgrind, npm, or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
@@ -39,6 +39,19 @@ EOF
     valgrind_list
     npm_list
     plots_list
+}
+# what make ship-test uses besides
+ship_list() {
+    play_list
+    npm_list
+    cat <<'EOF'
+python3-venv             python3 -c "import ensurepip, venv"
+gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
+qemu-user                command -v qemu-aarch64
+cargo                    command -v cargo
+golang-go                command -v go
+EOF
 }
 windows_list() {
     cat <<'EOF'

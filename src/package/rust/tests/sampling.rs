@@ -1,0 +1,108 @@
+// What the crate promises; that what is borrowed must live is a test of the compiler, in the crate's first comment.
+use sampling::{ffi, takes, Batch, Chain, Draft, Grammar, Logits, Matcher, Ngram, Sampler, State, Text, Vocab};
+
+const ROW: [f32; 3] = [1.0, 3.0, 2.0];
+
+fn letters() -> Vocab {
+    Vocab::new(&[b"a", b"b", b".", b""], &[3]).unwrap()
+}
+
+#[test]
+fn tokens_are_those_of_c() {
+    let settings = [("temp", "0.7"), ("top_p", "0.9"), ("penalty_repeat", "1.1"), ("seed", "42")];
+    let mut chain = Chain::new(&settings).unwrap();
+    chain.accept(2).unwrap();
+    chain.accept(0).unwrap();
+    let mut moved = std::thread::spawn(move || {
+        let said: Vec<_> = (0..4).map(|_| chain.sample(&ROW).unwrap()).collect();
+        (chain, said)
+    }).join().unwrap();
+    moved.1.extend((0..4).map(|_| moved.0.sample(&ROW).unwrap()));
+    assert_eq!(moved.1, [1, 2, 1, 2, 1, 1, 2, 1]); // as on the pages of the other languages
+    assert!(moved.0.describe().contains("top-p(p=0.9") && moved.0.position() == 8);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let error = Chain::new(&[("top_p", "1.5")]).err().unwrap();
+    assert_eq!((error.status, error.field.as_deref()), (ffi::SAMP_E_RANGE, Some("top_p")));
+    assert!(Chain::new(&[("no_such", "1")]).err().unwrap().to_string().contains("no_such"));
+    assert!(Chain::new(&[("temp", "1\0")]).is_err() && takes("top_p").unwrap() == "a number in (0, 1]");
+    assert_eq!(Sampler::min_p(2.0, 1).err().unwrap().field.as_deref(), Some("min_p"));
+    assert!(Grammar::regex("(").err().unwrap().to_string().starts_with("line 1, column"));
+    assert!(Vocab::new(&[b"a"], &[7]).is_err() && Ngram::new(0, 0, 1).is_err());
+    let mut chain = Chain::new(&[]).unwrap();
+    assert_eq!(chain.sample(&[1.0, f32::NAN]).unwrap_err().status, ffi::SAMP_E_NAN);
+    assert_eq!(chain.sample(&[]).unwrap_err().status, ffi::SAMP_E_EMPTY);
+    assert!(chain.position() == 0 && chain.sample(&ROW).is_ok());
+}
+
+#[test]
+fn a_batch_gives_what_each_row_gives_alone() {
+    let make = |seed: &str| Chain::new(&[("seed", seed)]).unwrap();
+    let rows = [1.0, 3.0, 2.0, 2.0, f32::NAN, 0.0, 0.0, 0.5, 1.0];
+    let (mut a, mut b, mut c) = (make("1"), make("2"), make("3"));
+    let batch = Batch { logits: Logits::F32(&rows), n_vocab: 3, mask: None, n_threads: 1 };
+    let said = batch.sample(&mut [&mut a, &mut b, &mut c]).unwrap();
+    assert_eq!(said[0], make("1").sample(&rows[..3]));
+    assert_eq!(said[1].as_ref().unwrap_err().status, ffi::SAMP_E_NAN);
+    assert_eq!(said[2], make("3").sample(&rows[6..]));
+    assert!(Batch { n_vocab: 4, ..batch }.sample(&mut [&mut a, &mut b, &mut c]).is_err());
+    let bits: Vec<u16> = ROW.iter().map(|x| (x.to_bits() >> 16) as u16).collect();
+    let masked = Batch { logits: Logits::Bf16(&bits), n_vocab: 3, mask: Some(&[0b101]), n_threads: 1 };
+    assert_ne!(masked.sample(&mut [&mut a]).unwrap()[0], Ok(1));
+}
+
+#[test]
+fn grammars_and_texts() {
+    let (vocab, grammar) = (letters(), Grammar::regex("ab*\\.").unwrap());
+    let mut matcher = Matcher::new(&vocab, &grammar).unwrap();
+    assert_eq!(matcher.mask().unwrap(), [0b0001]);
+    assert_eq!(matcher.forced().unwrap(), b"a");
+    matcher.accept(0).unwrap();
+    assert_eq!(matcher.mask().unwrap(), [0b0110]);
+    assert!(matcher.accept(0).is_err() && !matcher.is_complete().unwrap());
+    matcher.accept(2).unwrap();
+    assert!(matcher.is_complete().unwrap());
+    matcher.reset();
+    let (mut chain, mut text) = (Chain::empty().unwrap(), Text::new(&vocab, &["."]).unwrap());
+    chain.push(matcher.into_sampler()).unwrap();
+    chain.push(Sampler::greedy().unwrap()).unwrap();
+    assert_eq!(chain.sample(&[0.0, 9.0, 1.0, 5.0]).unwrap(), 0);
+    assert_eq!(text.push(0).unwrap(), (State::GoesOn, &b"a"[..]));
+    let token = chain.sample(&[0.0, 1.0, 9.0, 5.0]).unwrap();
+    assert_eq!(text.push(token).unwrap(), (State::Stopped, &b""[..]));
+    assert_eq!(text.stop(), Some(0));
+    let threads: Vec<_> = std::thread::scope(|scope| {
+        let make = || Matcher::new(&vocab, &grammar).unwrap().mask().unwrap();
+        (0..4).map(|_| scope.spawn(make)).collect::<Vec<_>>().into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(threads, [[1], [1], [1], [1]]);
+}
+
+#[test]
+fn drafts_states_and_rollback() {
+    let settings = [("seed", "7"), ("penalty_repeat", "1.2")];
+    let (mut alone, mut chain) = (Chain::new(&settings).unwrap(), Chain::new(&settings).unwrap());
+    let want: Vec<_> = (0..3).map(|_| alone.sample(&ROW).unwrap()).collect();
+    let rows = [ROW, ROW, ROW].concat();
+    let draft = Draft { tokens: &want[..2], probs: None };
+    assert_eq!(chain.verify(&rows, &draft).unwrap(), want);
+    assert!(chain.verify(&rows[1..], &draft).is_err());
+    let (state, mut copy) = (chain.state().unwrap(), chain.try_clone().unwrap());
+    let next = chain.sample(&ROW).unwrap();
+    assert_eq!(copy.sample(&ROW).unwrap(), next);
+    copy.load_state(&state).unwrap();
+    assert_eq!(copy.sample(&ROW).unwrap(), next);
+    copy.keep_for_rollback(4).unwrap();
+    let after = copy.sample(&ROW).unwrap();
+    copy.rollback(1).unwrap();
+    assert_eq!(copy.sample(&ROW).unwrap(), after);
+    copy.reset();
+    assert_eq!(copy.sample(&ROW).unwrap(), want[0]);
+    let mut ngram = Ngram::new(1, 2, 100).unwrap();
+    for token in [5, 6, 7, 5, 6] {
+        ngram.accept(token).unwrap();
+    }
+    assert_eq!(ngram.draft(2).unwrap(), [7, 5]);
+}
