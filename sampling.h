@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10327 samplers/gumbel.h               25903 grammar/masks.h
-     320 api/config.h                    10437 watermark/function.h            26106 grammar/runs.h
-     351 api/types.h                     10550 watermark/text.h                26318 grammar/entries.h
-     670 api/missing.h                   10736 watermark/draw.h                26827 grammar/accepting.h
-     685 api/sample.h                    10941 samplers/mirostat.h             27166 grammar/history.h
-     829 api/chains.h                    11167 samplers/adaptive_p.h           27267 grammar/waiting.h
-    1126 api/samplers.h                  11305 samplers/ras.h                  27574 grammar/room.h
-    1500 api/gumbel.h                    11368 samplers/custom.h               27940 grammar/sampler.h
-    1529 api/operator.h                  11418 config/describe.h               28194 grammar/forced.h
-    1588 api/kv.h                        11586 config/from_params.h            28381 grammar/hooks.h
-    1785 api/llama_cpp.h                 11638 config/orders.h                 28503 schema/head.h
-    1833 api/text_error.h                11910 config/numbers.h                28678 schema/errors.h
-    1852 api/grammar.h                   12055 config/set.h                    28793 schema/collections.h
-    2161 api/shards.h                    12231 config/texts.h                  28826 schema/references.h
-    2274 api/peers.h                     12410 config/settings.h               29142 schema/strings.h
-    2409 api/drafts.h                    12525 life/rollback.h                 29203 schema/numbers.h
-    2568 api/constraints.h               12763 life/chain.h                    29405 schema/sets.h
-    2971 api/watermark.h                 13048 life/members.h                  29658 schema/formats.h
-    3145 api/stop.h                      13158 life/update.h                   29927 schema/scalars.h
-    3285 api/vocab.h                     13328 life/copy.h                     30233 schema/goals.h
-    3328 api/search.h                    13489 rows/row.h                      30476 schema/alternatives.h
-    3502 api/parts.h                     13712 rows/reserve.h                  31016 schema/objects.h
-    3554 base/switches.h                 13780 rows/pieces.h                   31599 schema/arrays.h
-    3857 base/random.h                   13889 rows/compact.h                  31965 schema/satisfiable.h
-    3877 base/mt19937.h                  14070 rows/sums.h                     32113 schema/whole.h
-    3949 base/exact.h                    14197 rows/changes.h                  32268 tags/head.h
-    4166 base/bits128.h                  14274 rows/cuts.h                     32396 tags/words.h
-    4242 base/elements.h                 14703 rows/typical.h                  32510 tags/inside.h
-    4368 watermark/colours.h             15011 rows/tail_free.h                32649 tags/formats.h
-    4431 kernels/llama_cpp/contract.h    15079 rows/selecting.h                33055 grammar/grammars.h
-    4473 kernels/contract.h              15215 rows/mirostat.h                 33123 peers/tables.h
-    4560 kernels/scalar.h                15295 watermark/rows.h                33562 peers/values.h
-    4764 kernels/llama_cpp/scalar.h      15405 rows/flat.h                     34058 peers/llama_server.h
-    4785 kernels/sets.h                  15468 rows/logprobs.h                 34126 peers/stops.h
-    4834 kernels/vectors.h               15610 rows/support.h                  34185 peers/fields.h
-    4916 kernels/avx512.h                15745 rows/step.h                     34488 peers/requests.h
-    5001 kernels/avx2.h                  15761 rows/llama_cpp/sums.h           34696 vocab/pieces.h
-    5065 kernels/sse2.h                  16064 rows/llama_cpp/samplers.h       34874 vocab/tokenizer_json.h
-    5082 kernels/neon.h                  16533 rows/llama_cpp/step.h           35092 vocab/gguf.h
-    5105 kernels/wasm.h                  16563 run/apply.h                     35267 shards/head.h
-    5121 kernels/generic.h               16632 run/writing.h                   35352 shards/bytes.h
-    5141 kernels/shared.h                16734 run/arrays.h                    35449 shards/merging.h
-    5265 kernels/passes.h                16810 run/arrays_llama_cpp.h          35738 shards/row.h
-    5949 kernels/llama_cpp/passes.h      17007 run/walk.h                      35861 shards/answers.h
-    6031 kernels/check.h                 17112 run/again.h                     36305 shards/logprobs.h
-    6053 kernels/dispatch.h              17177 run/finish.h                    36563 shards/taking.h
-    6252 core/thresholds.h               17216 run/draw_llama_cpp.h            36700 shards/asking.h
-    6345 core/array.h                    17288 run/draw.h                      36829 shards/prefix.h
-    6775 core/table.h                    17359 run/sample.h                    37051 shards/plans.h
-    6961 core/windows.h                  17464 watermark/making.h              37497 samplers/plans.h
-    7049 constraints/record.h            17686 watermark/tails.h               37759 shards/way.h
-    7119 watermark/record.h              17783 watermark/detect.h              37902 shards/memory.h
-    7138 rows/work.h                     18008 run/verify.h                    37971 shards/batch.h
-    7167 life/past.h                     18113 run/batch.h                     38375 drafts/head.h
-    7226 core/record.h                   18299 run/guide.h                     38426 drafts/block.h
-    7385 core/plans.h                    18340 life/state.h                    38609 drafts/tree.h
-    7411 core/fields.h                   18501 operator/weights.h              38732 drafts/relaxed.h
-    7514 core/owners.h                   18576 operator/search.h               38813 drafts/ngram.h
-    7578 core/mt19937.h                  18707 operator/run.h                  38949 search/head.h
-    7633 core/no_mt19937.h               18867 kv/cells.h                      39169 search/rows.h
-    7665 core/making.h                   18891 kv/making.h                     39250 search/states.h
-    7823 core/streams.h                  19111 kv/slot.h                       39337 search/beams.h
-    7859 life/state_fields.h             19243 kv/sequences.h                  39720 search/unmask.h
-    7947 samplers/llama_cpp.h            19373 kv/data.h                       39841 text/automaton.h
-    8026 samplers/logit_bias.h           19502 kv/update.h                     39912 grammar/patterns.h
-    8110 samplers/patch.h                19620 kv/state.h                      40061 constraints/automaton.h
-    8158 samplers/penalties.h            19819 llama_cpp/functions.h           40100 constraints/making.h
-    8299 samplers/dry.h                  19881 llama_cpp/object.h              40346 constraints/sampler.h
-    8829 samplers/cut.h                  19934 llama_cpp/vocabulary.h          40435 constraints/constructors.h
-    8849 samplers/top_n_sigma.h          20009 text/reading.h                  40813 constraints/patterns.h
-    8956 samplers/top_k.h                20115 text/strings.h                  40902 constraints/looking.h
-    9012 samplers/tail_free.h            20213 text/values.h                   40972 constraints/thinking.h
-    9129 samplers/typical.h              20367 text/documents.h                41215 constraints/schedule.h
-    9198 samplers/top_p.h                20440 grammar/head.h                  41298 constraints/accepting.h
-    9237 samplers/min_p.h                20444 grammar/tree.h                  41479 constraints/drawing.h
-    9274 samplers/by_sums.h              21086 grammar/building.h              41717 constraints/state.h
-    9404 samplers/top_h.h                21482 grammar/finishing.h             41781 constraints/kind.h
-    9455 samplers/min_k.h                21785 grammar/reading.h               41840 constraints/top_p_decay.h
-    9515 samplers/xtc.h                  21874 grammar/gbnf.h                  41916 constraints/timestamps.h
-    9637 samplers/infill.h               22167 grammar/regex.h                 42110 constraints/accessors.h
-    9744 samplers/temperature.h          22584 grammar/derivatives.h           42217 stop/head.h
-    9905 samplers/smoothing.h            23400 grammar/vocabulary.h            42282 stop/search.h
-    9986 samplers/softmax.h              23854 grammar/triggers.h              42403 stop/making.h
-   10016 samplers/drafted.h              24328 grammar/matcher.h               42560 stop/text.h
-   10041 samplers/greedy.h               24599 grammar/cache.h                 42712 stop/patterns.h
-   10073 samplers/choose.h               24882 grammar/moving.h                42784 stop/settings.h
-   10159 samplers/ratio.h                25331 grammar/visits.h                42815 core/kinds.h
-   10223 samplers/draw.h                 25621 grammar/states.h                42857 base/restore.h
-   10299 samplers/dist.h                 25779 grammar/items.h                 42870 api/license.h
+       2 api/opening.h                   10327 samplers/gumbel.h               25908 grammar/masks.h
+     320 api/config.h                    10437 watermark/function.h            26111 grammar/runs.h
+     351 api/types.h                     10550 watermark/text.h                26323 grammar/entries.h
+     670 api/missing.h                   10736 watermark/draw.h                26832 grammar/accepting.h
+     685 api/sample.h                    10941 samplers/mirostat.h             27171 grammar/history.h
+     829 api/chains.h                    11167 samplers/adaptive_p.h           27272 grammar/waiting.h
+    1126 api/samplers.h                  11305 samplers/ras.h                  27579 grammar/room.h
+    1500 api/gumbel.h                    11368 samplers/custom.h               27945 grammar/sampler.h
+    1529 api/operator.h                  11418 config/describe.h               28199 grammar/forced.h
+    1588 api/kv.h                        11587 config/from_params.h            28386 grammar/hooks.h
+    1785 api/llama_cpp.h                 11643 config/orders.h                 28508 schema/head.h
+    1833 api/text_error.h                11915 config/numbers.h                28683 schema/errors.h
+    1852 api/grammar.h                   12060 config/set.h                    28798 schema/collections.h
+    2161 api/shards.h                    12236 config/texts.h                  28831 schema/references.h
+    2274 api/peers.h                     12415 config/settings.h               29147 schema/strings.h
+    2409 api/drafts.h                    12530 life/rollback.h                 29208 schema/numbers.h
+    2568 api/constraints.h               12768 life/chain.h                    29410 schema/sets.h
+    2971 api/watermark.h                 13053 life/members.h                  29663 schema/formats.h
+    3145 api/stop.h                      13163 life/update.h                   29932 schema/scalars.h
+    3285 api/vocab.h                     13333 life/copy.h                     30238 schema/goals.h
+    3328 api/search.h                    13494 rows/row.h                      30481 schema/alternatives.h
+    3502 api/parts.h                     13717 rows/reserve.h                  31021 schema/objects.h
+    3554 base/switches.h                 13785 rows/pieces.h                   31604 schema/arrays.h
+    3857 base/random.h                   13894 rows/compact.h                  31970 schema/satisfiable.h
+    3877 base/mt19937.h                  14075 rows/sums.h                     32118 schema/whole.h
+    3949 base/exact.h                    14202 rows/changes.h                  32273 tags/head.h
+    4166 base/bits128.h                  14279 rows/cuts.h                     32401 tags/words.h
+    4242 base/elements.h                 14708 rows/typical.h                  32515 tags/inside.h
+    4368 watermark/colours.h             15016 rows/tail_free.h                32654 tags/formats.h
+    4431 kernels/llama_cpp/contract.h    15084 rows/selecting.h                33060 grammar/grammars.h
+    4473 kernels/contract.h              15220 rows/mirostat.h                 33128 peers/tables.h
+    4560 kernels/scalar.h                15300 watermark/rows.h                33567 peers/values.h
+    4764 kernels/llama_cpp/scalar.h      15410 rows/flat.h                     34063 peers/llama_server.h
+    4785 kernels/sets.h                  15473 rows/logprobs.h                 34131 peers/stops.h
+    4834 kernels/vectors.h               15615 rows/support.h                  34190 peers/fields.h
+    4916 kernels/avx512.h                15750 rows/step.h                     34493 peers/requests.h
+    5001 kernels/avx2.h                  15766 rows/llama_cpp/sums.h           34701 vocab/pieces.h
+    5065 kernels/sse2.h                  16069 rows/llama_cpp/samplers.h       34879 vocab/tokenizer_json.h
+    5082 kernels/neon.h                  16538 rows/llama_cpp/step.h           35097 vocab/gguf.h
+    5105 kernels/wasm.h                  16568 run/apply.h                     35272 shards/head.h
+    5121 kernels/generic.h               16637 run/writing.h                   35357 shards/bytes.h
+    5141 kernels/shared.h                16739 run/arrays.h                    35454 shards/merging.h
+    5265 kernels/passes.h                16815 run/arrays_llama_cpp.h          35743 shards/row.h
+    5949 kernels/llama_cpp/passes.h      17012 run/walk.h                      35866 shards/answers.h
+    6031 kernels/check.h                 17117 run/again.h                     36310 shards/logprobs.h
+    6053 kernels/dispatch.h              17182 run/finish.h                    36568 shards/taking.h
+    6252 core/thresholds.h               17221 run/draw_llama_cpp.h            36705 shards/asking.h
+    6345 core/array.h                    17293 run/draw.h                      36834 shards/prefix.h
+    6775 core/table.h                    17364 run/sample.h                    37056 shards/plans.h
+    6961 core/windows.h                  17469 watermark/making.h              37502 samplers/plans.h
+    7049 constraints/record.h            17691 watermark/tails.h               37764 shards/way.h
+    7119 watermark/record.h              17788 watermark/detect.h              37907 shards/memory.h
+    7138 rows/work.h                     18013 run/verify.h                    37976 shards/batch.h
+    7167 life/past.h                     18118 run/batch.h                     38380 drafts/head.h
+    7226 core/record.h                   18304 run/guide.h                     38431 drafts/block.h
+    7385 core/plans.h                    18345 life/state.h                    38614 drafts/tree.h
+    7411 core/fields.h                   18506 operator/weights.h              38737 drafts/relaxed.h
+    7514 core/owners.h                   18581 operator/search.h               38818 drafts/ngram.h
+    7578 core/mt19937.h                  18712 operator/run.h                  38954 search/head.h
+    7633 core/no_mt19937.h               18872 kv/cells.h                      39174 search/rows.h
+    7665 core/making.h                   18896 kv/making.h                     39255 search/states.h
+    7823 core/streams.h                  19116 kv/slot.h                       39342 search/beams.h
+    7859 life/state_fields.h             19248 kv/sequences.h                  39725 search/unmask.h
+    7947 samplers/llama_cpp.h            19378 kv/data.h                       39846 text/automaton.h
+    8026 samplers/logit_bias.h           19507 kv/update.h                     39917 grammar/patterns.h
+    8110 samplers/patch.h                19625 kv/state.h                      40066 constraints/automaton.h
+    8158 samplers/penalties.h            19824 llama_cpp/functions.h           40105 constraints/making.h
+    8299 samplers/dry.h                  19886 llama_cpp/object.h              40351 constraints/sampler.h
+    8829 samplers/cut.h                  19939 llama_cpp/vocabulary.h          40440 constraints/constructors.h
+    8849 samplers/top_n_sigma.h          20014 text/reading.h                  40818 constraints/patterns.h
+    8956 samplers/top_k.h                20120 text/strings.h                  40907 constraints/looking.h
+    9012 samplers/tail_free.h            20218 text/values.h                   40977 constraints/thinking.h
+    9129 samplers/typical.h              20372 text/documents.h                41220 constraints/schedule.h
+    9198 samplers/top_p.h                20445 grammar/head.h                  41303 constraints/accepting.h
+    9237 samplers/min_p.h                20449 grammar/tree.h                  41484 constraints/drawing.h
+    9274 samplers/by_sums.h              21091 grammar/building.h              41722 constraints/state.h
+    9404 samplers/top_h.h                21487 grammar/finishing.h             41786 constraints/kind.h
+    9455 samplers/min_k.h                21790 grammar/reading.h               41845 constraints/top_p_decay.h
+    9515 samplers/xtc.h                  21879 grammar/gbnf.h                  41921 constraints/timestamps.h
+    9637 samplers/infill.h               22172 grammar/regex.h                 42115 constraints/accessors.h
+    9744 samplers/temperature.h          22589 grammar/derivatives.h           42222 stop/head.h
+    9905 samplers/smoothing.h            23405 grammar/vocabulary.h            42287 stop/search.h
+    9986 samplers/softmax.h              23859 grammar/triggers.h              42408 stop/making.h
+   10016 samplers/drafted.h              24333 grammar/matcher.h               42565 stop/text.h
+   10041 samplers/greedy.h               24604 grammar/cache.h                 42717 stop/patterns.h
+   10073 samplers/choose.h               24887 grammar/moving.h                42789 stop/settings.h
+   10159 samplers/ratio.h                25336 grammar/visits.h                42820 core/kinds.h
+   10223 samplers/draw.h                 25626 grammar/states.h                42862 base/restore.h
+   10299 samplers/dist.h                 25784 grammar/items.h                 42875 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -11507,7 +11507,8 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     const sampi_traits *traits = sampi_traits_of(s->kind);
     const char *between = "(";
     bool shown = false;
-    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++) {
+    for (size_t k = 0; k < traits->n_fields; k++) {
+        const sampi_field *f = &traits->field[k];
         if (!f->label) continue;
         double x = sampi_field_value(s, f);
         if (!(f->how & SAMPI_IF_LAST))
@@ -11594,8 +11595,10 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     memset(&p, 0, sizeof p);
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
-        for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+        for (size_t i = 0; i < traits->n_fields; i++) {
+            const sampi_field *f = &traits->field[i];
             if (f->from != SAMPI_NOWHERE) sampi_field_reset(f, (char *)&p + f->from);
+        }
     }
     return p;
 }
@@ -11619,8 +11622,10 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     sampi_sampler t = sampi_blank(kind);
     const sampi_traits *traits = sampi_traits_of(kind);
     if (traits->draws) t.seed = p->seed;
-    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+    for (size_t i = 0; i < traits->n_fields; i++) {
+        const sampi_field *f = &traits->field[i];
         if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
+    }
     if (traits->hooks->params) traits->hooks->params(&t, p);
     return t;
 }

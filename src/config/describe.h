@@ -100,7 +100,8 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
     const sampi_traits *traits = sampi_traits_of(s->kind);
     const char *between = "(";
     bool shown = false;
-    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++) {
+    for (size_t k = 0; k < traits->n_fields; k++) {
+        const sampi_field *f = &traits->field[k];
         if (!f->label) continue;
         double x = sampi_field_value(s, f);
         if (!(f->how & SAMPI_IF_LAST))

@@ -19,8 +19,10 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     memset(&p, 0, sizeof p);
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
-        for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+        for (size_t i = 0; i < traits->n_fields; i++) {
+            const sampi_field *f = &traits->field[i];
             if (f->from != SAMPI_NOWHERE) sampi_field_reset(f, (char *)&p + f->from);
+        }
     }
     return p;
 }
@@ -45,8 +47,10 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     sampi_sampler t = sampi_blank(kind);
     const sampi_traits *traits = sampi_traits_of(kind);
     if (traits->draws) t.seed = p->seed;
-    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+    for (size_t i = 0; i < traits->n_fields; i++) {
+        const sampi_field *f = &traits->field[i];
         if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
+    }
     if (traits->hooks->params) traits->hooks->params(&t, p);
     return t;
 }
