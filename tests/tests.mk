@@ -125,7 +125,7 @@ test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard 
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/package.sh $(B)/package
 
 # The packages that make wheel and its like build: what a user does with each, in a folder of its own
-SHIP := python npm rust go
+SHIP := python npm rust go c
 ## ship-test: build the packages (wheel, ...), install each where nothing of the repository is, run its tests (build/dist)
 ship-test: $(SHIP:%=ship-%)
 	@echo "ship-test: all that can be tested here passed"

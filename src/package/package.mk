@@ -72,3 +72,31 @@ module: sampling.h
 	@tar czf $(DIST)/go/sampling-go-$(VERSION).tar.gz -C build/go sampling-go-$(VERSION) && ls $(DIST)/go
 
 .PHONY: module
+
+# make dist: the folder that the archive has, flat, with a manifest for each build tool
+FLAT := build/flat/sampling-$(VERSION)
+FILL = sed -i 's|@VERSION@|$(VERSION)|g'
+
+## dist: what a release has (build/dist/c): headers by version, the core alone, an archive with manifests, sources, checksums, notes
+dist: sampling.h
+	@rm -rf build/flat $(DIST)/c && mkdir -p $(DIST)/c build/flat && cp -r src/package/c $(FLAT) && mkdir $(FLAT)/swift
+	@cp sampling.h sampling_gpu.h src/bindings/sampling.hpp src/package/sampling.c src/package/CHANGELOG.md LICENSE $(FLAT)
+	@printf '#include "../sampling.h"\n' > $(FLAT)/swift/CSampling.h && rm $(FLAT)/sampling.wrap
+	@$(FILL) $$(find $(FLAT) -name '*.build' -o -name '*.zon' -o -name 'vcpkg.json' -o -name conanfile.py)
+	@tar czf $(DIST)/c/sampling-$(VERSION).tar.gz --owner=0 --group=0 --sort=name -C build/flat sampling-$(VERSION)
+	@cp src/package/c/sampling.wrap $(DIST)/c && $(FILL) $(DIST)/c/sampling.wrap
+	@sed -i "s|@HASH@|$$(sha256sum $(DIST)/c/sampling-$(VERSION).tar.gz | cut -c1-64)|" $(DIST)/c/sampling.wrap
+	@sh src/single.sh core "" $(DIST)/c/sampling-$(VERSION)-core.h
+	@cp sampling.h $(DIST)/c/sampling-$(VERSION).h && cp sampling_gpu.h $(DIST)/c/sampling_gpu-$(VERSION).h
+	@git archive --prefix=sampling-$(VERSION)/ -o $(DIST)/c/sampling-$(VERSION)-src.tar.gz HEAD
+	@awk '/^## / { on = $$2 == "$(VERSION)" } on && !/^## /' src/package/CHANGELOG.md > $(DIST)/c/NOTES.md
+	@grep -q . $(DIST)/c/NOTES.md || { echo "dist: CHANGELOG.md says nothing of $(VERSION)" >&2; exit 1; }
+	@cd $(DIST)/c && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+# the last release: its tag, or a commit by hand
+TAG ?= $(shell git describe --tags --abbrev=0 2> /dev/null)
+## abi: what changed in the library's names and types since a release (TAG=commit); fails if one went without a new major version (abidiff)
+abi: $(B)/libsampling.so
+	@TAG="$(TAG)" CC="$(CC)" sh src/package/abi.sh build/abi
+
+.PHONY: dist abi

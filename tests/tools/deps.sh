@@ -51,6 +51,9 @@ libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
 cargo                    command -v cargo
 golang-go                command -v go
+meson                    command -v meson
+ninja-build              command -v ninja
+abigail-tools            command -v abidiff
 EOF
 }
 windows_list() {

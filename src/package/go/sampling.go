@@ -166,7 +166,9 @@ func grammar(kind C.samp_grammar_kind, source, root string) (*Grammar, error) {
 }
 
 // JSONSchema makes the grammar of a schema. style: "compact", "spaced" and other options of white space and order, separated by spaces.
-func JSONSchema(schema, style string) (*Grammar, error) { return grammar(C.SAMP_GRAMMAR_JSON_SCHEMA, schema, style) }
+func JSONSchema(schema, style string) (*Grammar, error) {
+	return grammar(C.SAMP_GRAMMAR_JSON_SCHEMA, schema, style)
+}
 
 // GBNF makes the grammar of llama.cpp's rules.
 func GBNF(rules string) (*Grammar, error) { return grammar(C.SAMP_GRAMMAR_GBNF, rules, "") }
@@ -175,7 +177,9 @@ func GBNF(rules string) (*Grammar, error) { return grammar(C.SAMP_GRAMMAR_GBNF, 
 func Regex(expression string) (*Grammar, error) { return grammar(C.SAMP_GRAMMAR_REGEX, expression, "") }
 
 // StructuralTag makes the grammar of tool calls in free text.
-func StructuralTag(tag string) (*Grammar, error) { return grammar(C.SAMP_GRAMMAR_STRUCTURAL_TAG, tag, "") }
+func StructuralTag(tag string) (*Grammar, error) {
+	return grammar(C.SAMP_GRAMMAR_STRUCTURAL_TAG, tag, "")
+}
 
 // Sampler is one sampler, to be put into a chain.
 type Sampler struct {
