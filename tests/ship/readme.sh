@@ -9,6 +9,7 @@ library=$2
 fail() { echo "readme: $*" >&2; exit 1; }
 export SAMPLING_LIBRARY="$library" PYTHONDONTWRITEBYTECODE=1 NODE_PATH="${dir%/*}/bindings/node_modules"
 C11="-std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -I."
+[ "$(wc -w < README.md)" -le 1800 ] || fail "README.md has more than 1,800 words: what it says belongs on a page"
 [ "$(awk '/^```c quick.c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | wc -l)" -le 12 ] || fail "the quick start is too long"
 programs=0
 
@@ -47,7 +48,7 @@ try() {
         ;;
     "make "*)
         target=$(echo "$1" | sed 's/^make *//; s/ .*//')
-        cat Makefile src/src.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk | grep -q "^## $target: " || fail "$page: $1: no such target in make help"
+        cat Makefile src/src.mk src/package/package.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk | grep -q "^## $target: " || fail "$page: $1: no such target in make help"
         ;;
     LD_PRELOAD=*build/libsampling_llama.so*) ;; # make test-llama runs it
     *) fail "$page: $1: what is that?" ;;
