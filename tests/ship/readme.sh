@@ -86,12 +86,6 @@ for page in README.md bench/README.md src/*/README.md tests/README.md; do
         *) fail "$page: what is $block?" ;;
         esac
     done < "$at/blocks"
-    if [ $page = README.md ]; then # and as one program, as a newcomer would paste them
-        sed '/^#define SAMPLING_IMPLEMENTATION/d; /samp_free(chain)/,$d' "$at/quick.c" > "$at/quick.part"
-        cp "$at/quick.c.out" "$at/paste.c.out"
-        part paste > "$at/paste.said"
-        [ "$(sed 's/ *$//' "$at/paste.said")" = "$(cat "$at/paste.c.out")" ] || fail "$page: pasted, the quick start prints $(cat "$at/paste.said")"
-    fi
     # the commands of blocks without a name, then those in the text
     [ -f "$at/unnamed.sh" ] || : > "$at/unnamed.sh"
     sed 's/  *#.*//' "$at/unnamed.sh" > "$at/commands"
