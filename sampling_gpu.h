@@ -123,15 +123,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2712 gpu/prefix.h                     5224 gpu/device.h
-     150 gpu/api.h                        3259 gpu/choosing.h                   5371 gpu/contexts.h
-     288 gpu/switches.h                   3366 gpu/ending.h                     5529 gpu/steps.h
-     350 gpu/records.h                    3508 gpu/answers.h                    5619 gpu/where.h
-     626 gpu/elements.h                   4273 samplers/plans.h                 5783 gpu/sending.h
-     874 gpu/passes.h                     4535 gpu/users.h                      6036 gpu/batch.h
-    1701 gpu/list.h                       4631 gpu/logprobs.h                   6308 gpu/results.h
-    2361 gpu/left.h                       4783 gpu/advance.h                    6590 gpu/canary.h
-    2589 gpu/done.h                       5031 gpu/shapes.h
+       2 gpu/opening.h                    2752 gpu/prefix.h                     5432 gpu/device.h
+     151 gpu/api.h                        3299 gpu/choosing.h                   5594 gpu/contexts.h
+     289 gpu/switches.h                   3405 gpu/ending.h                     5752 gpu/steps.h
+     354 gpu/records.h                    3547 gpu/answers.h                    5842 gpu/where.h
+     632 gpu/ptx.h                        4312 samplers/plans.h                 6006 gpu/sending.h
+     681 gpu/elements.h                   4574 gpu/users.h                      6274 gpu/batch.h
+     938 gpu/passes.h                     4670 gpu/logprobs.h                   6551 gpu/results.h
+    1764 gpu/list.h                       4822 gpu/short.h                      6833 gpu/canary.h
+    2398 gpu/left.h                       4982 gpu/advance.h
+    2629 gpu/done.h                       5238 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -303,17 +304,17 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #if defined(__clang__)
 #define SAMPI_SIMD(...)
-#define SAMPI_IN_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_, n_teams_) \
     SAMPI_PRAGMA(omp target device(device_)) \
-    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS) thread_limit(1))
+    SAMPI_PRAGMA(omp teams num_teams(n_teams_) thread_limit(1))
 #define SAMPI_IN_ONE_TEAM(device_, a, b) \
     SAMPI_PRAGMA(omp target is_device_ptr(a, b) device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(1) thread_limit(1))
 #else
 #define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
-#define SAMPI_IN_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_, n_teams_) \
     SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
-    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS))
+    SAMPI_PRAGMA(omp teams num_teams(n_teams_))
 #define SAMPI_IN_ONE_TEAM(device_, a, b) \
     SAMPI_PRAGMA(omp target is_device_ptr(a, b) thread_limit(1) device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(1))
@@ -337,6 +338,9 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
+/* Numbers of teams that a launch may have, beside SAMPI_TEAMS: one per multiprocessor, for one row; two. */
+#define SAMPI_TEAMS_ONE (SAMPI_TEAMS < 128 ? SAMPI_TEAMS : 128)
+#define SAMPI_TEAMS_FEW (SAMPI_TEAMS < 264 ? SAMPI_TEAMS : 264)
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
@@ -405,6 +409,7 @@ typedef struct sampi_gpu_job {
     sampi_ring ring;    /* ring of the window; capacity 0: the rules do not change */
     uint32_t draws;     /* 1: each token advances the position; 0: no sampler draws */
     uint32_t n_steps;
+    uint32_t short_from; /* from this step on the chain can go the short way; n_steps: never */
     uint64_t position;
     sampi_gpu_step step[SAMPI_STEPS]; /* the last step selects or exports; only args.job_size bytes of a
                                          job are allocated */
@@ -607,6 +612,7 @@ typedef struct sampi_gpu_args {
     float *aside;               /* [teams][32][32] logits of one cell a lane, of rows that cannot be read directly */
     float *lane_max;            /* [teams * 32] maxima of what each lane of a team reads */
     sampi_gpu_part *part;       /* [teams] */
+    float *team_max;            /* [teams] maximum of a team's share as the row came, NaN if it has one */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] two lists per row, in turns */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
     uint64_t *code;             /* another number: the token's place in an order */
@@ -623,6 +629,55 @@ typedef struct sampi_gpu_args {
     uint32_t n_top;             /* the largest n_top (top log-probabilities) of the batch's rows */
 } sampi_gpu_args;
 
+/* ---- src/gpu/ptx.h ---- */
+/* ====================================================================================================== >>ptx
+  What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a barrier of a
+     warp, the number of a lane, and a lane's value read by another. */
+
+#if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
+#define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
+#define SAMPI_PTX(...)  __asm__ volatile(__VA_ARGS__)
+#else
+#define SAMPI_ON_NVIDIA 0
+#define SAMPI_PTX(...)  (void)0
+#endif
+
+/* Orders the warp's reads and writes before it and those behind it, as other teams (thread blocks) of the device see
+   them. gcc's fence is one of the whole system, which takes longer. */
+static void sampi_gpu_fence(void)
+{
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("bar.warp.sync 0xffffffff;\n\tfence.acq_rel.gpu;" ::: "memory");
+    else
+        __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+/* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
+SAMPI_INLINE void sampi_gpu_join_lanes(void)
+{
+    if (SAMPI_ON_NVIDIA) SAMPI_PTX("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+/* Returns the number of the lane that runs this. In C there is one lane. */
+SAMPI_INLINE uint32_t sampi_gpu_lane(void)
+{
+    uint32_t lane = 0;
+    if (SAMPI_ON_NVIDIA) SAMPI_PTX("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
+/* Returns the x of lane `from`. In C there is one lane, whose own it is. */
+SAMPI_INLINE uint64_t sampi_gpu_of_lane(uint64_t x, uint32_t from)
+{
+    uint32_t low = (uint32_t)x, high = (uint32_t)(x >> 32);
+    (void)from;
+    if (SAMPI_ON_NVIDIA) {
+        SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(low) : "r"(from));
+        SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(high) : "r"(from));
+    }
+    return (uint64_t)high << 32 | low;
+}
+
 /* ---- src/gpu/elements.h ---- */
 /* ================================================================================================== >>elements
   One logit, one key, one operation. */
@@ -630,10 +685,19 @@ typedef struct sampi_gpu_args {
 /* Adds to a counter that teams share; returns its old value. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
-/* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
-   of a simd loop. */
-SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
-static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+/* Whether all n teams have arrived, and no other team has seen that before: then the counter is 0 again. */
+static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
+{
+    return __atomic_compare_exchange_n(arrived, &n, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+/* A barrier of the lanes of a warp (gpu/list.h says where one is needed). */
+SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st)
+{
+    if (SAMPI_ON_NVIDIA)
+        sampi_gpu_join_lanes();
+    else
+        (void)sampi_gpu_add(&st->met, 0);
+}
 
 /* Returns a token's key, its logit and id in 64 bits. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
@@ -947,8 +1011,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         top = best > top ? best : top;
         nan |= bad;
     }
-    /* end_scan reads no other member of the part */
-    a->part[row * a->splits + split].max = nan ? NAN : top;
+    a->team_max[row * a->splits + split] = nan ? NAN : top;
 }
 
 /* The row as all other passes read it: a share of its groups, and the operations so far. */
@@ -2221,87 +2284,61 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* Computes the sum of each lane's piece of x [n], a piece being `each` numbers: lane_sum [32]. */
-static SAMPI_UNCLONED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
+/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. */
+SAMPI_INLINE uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
 {
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t sum = 0;
-        for (uint32_t from = 0; from < each; from += 32) {
-            const uint32_t first = (uint32_t)lane * each + from;
-            uint64_t y[32];
-            SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-            SAMPI_AT_ONCE(32, y);
-            SAMPI_UNROLL(32)
-            for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
-        }
-        lane_sum[lane] = sum;
+    uint64_t sum = 0;
+    for (uint32_t from = 0; from < each; from += 8) {
+        const uint32_t first = lane * each + from;
+        uint64_t y[8];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
+        SAMPI_AT_ONCE(8, y);
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
     }
+    return sum;
 }
 
-/* Returns the index in x [n] where the running sum exceeds t; lane_sum has the sums of the lanes' pieces. */
-static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
-                                                     const uint64_t *lane_sum, uint64_t *t)
+/* Returns the index in x [n] where the running sum exceeds t; *t becomes the rest of t at that index. */
+static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *t)
 {
-    const uint64_t exceeded = *t;
-    uint64_t left = 0;
+    const uint32_t lane = sampi_gpu_lane();
+    uint64_t left = *t;
     uint32_t at = 0;
-    SAMPI_SIMD(reduction(max : at, left))
-    SAMPI_LANES
-    {
-        uint64_t rest = exceeded, before = 0;
-        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the short
-                                                         stack */
-            uint64_t sums[16];
-            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
-            SAMPI_AT_ONCE(16, sums);
-            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) before += sums[k] & sampi_gpu_mask(from + k < lane);
-        }
-        /* one lane's piece has the index; the others leave 0 to the reduction's maximum */
-        if (before <= exceeded && exceeded - before < lane_sum[lane]) {
-            bool go = true; /* false from the index on */
-            rest -= before;
-            uint32_t i = (uint32_t)lane * each;
-            for (uint32_t from = 0; from < each; from += 8) {
-                uint64_t y[8];
-                const uint32_t first = (uint32_t)lane * each + from;
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-                SAMPI_AT_ONCE(8, y);
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-                {
-                    go = go & (y[k] <= rest);
-                    rest -= go ? y[k] : 0;
-                    i += go;
-                }
-            }
-            at = i;
-            left = rest;
-        }
+    if (!SAMPI_ON_NVIDIA) {
+        while (x[at] <= left) left -= x[at++];
+        n = 1;
     }
+    while (n > 1) {
+        const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+        const uint64_t sum = sampi_gpu_sum_piece(x + at, n, each, lane);
+        uint64_t run = sum; /* of this lane and those before it */
+        uint32_t i = 0;     /* the first lane whose running sum exceeds t */
+        SAMPI_UNROLL(5)
+        for (uint32_t k = 1; k < SAMPI_WARP; k *= 2)
+            run += sampi_gpu_of_lane(run, (lane - k) % SAMPI_WARP) & sampi_gpu_mask(lane >= k);
+        SAMPI_UNROLL(5)
+        for (uint32_t k = SAMPI_WARP / 2; k; k /= 2)
+            i += k & (uint32_t)sampi_gpu_mask(sampi_gpu_of_lane(run, i + k - 1) <= left);
+        left -= sampi_gpu_of_lane(run - sum, i);
+        at += i * each;
+        n = sampi_gpu_min_of(each, n - i * each);
+    }
+    sampi_gpu_join_lanes(); /* all lanes have read *t */
     *t = left;
     return at;
 }
 
-/* Returns the index in x [n] where the running sum exceeds t, n <= 2^16; *t becomes the rest of t at that index. */
-static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
-{
-    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
-    sampi_gpu_sum_pieces(x, n, each, lane_sum);
-    return sampi_gpu_find_in_piece(x, n, each, lane_sum, t);
-}
-
-/* Returns the sum of x [n] modulo 2^64. Each lane has 32 reads in flight. */
+/* Returns the sum of x [n] modulo 2^64. Each lane has 16 reads in flight. */
 static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 32 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
     {
-        uint64_t y[32];
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(32, y);
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
+        uint64_t y[16];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, y);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
     }
     return sum;
 }
@@ -2494,6 +2531,9 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
+    /* teams' maxima are few: a search among them is short, and the list hardly longer */
+    const bool few = a->splits >= 3 * want;
+    if (few) n = a->splits, part = a->team_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     /* there are fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
@@ -2517,7 +2557,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         if (n_c < want) hi = n_b >= want ? high : n_a >= want ? mid : low;
         if (count >= want) lo = n_c >= want ? high : n_b >= want ? mid : low;
         /* the count is near enough: a longer search would cost more than a longer list */
-        if (count >= want && count <= want + want / 4 + 4) break;
+        if (count >= want && count <= want + (few ? want / 10 : want / 4 + 4)) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
@@ -2712,7 +2752,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 /* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
   The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
-     of an order with a given mass (sum of weights) and number of tokens. */
+     of an order with a given mass and number of tokens. */
 
 /* ---- where a long prefix ends, by a sample ----
   A histogram of a whole row takes a pass and two atomics per token. */
@@ -2839,7 +2879,7 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const uint64_t half = SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
-    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
+    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
     const uint64_t aside = sampi_gpu_remaining(half, count[middle] / 2);
     const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
     const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
@@ -2959,7 +2999,7 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
    which mass and number are reached. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
-                                      uint32_t n, uint64_t *scratch)
+                                      uint32_t n)
 {
     sampi_gpu_search *search = &h->st->search;
     const float max = h->st->max;
@@ -2967,8 +3007,8 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
-    if (all_mass) bucket = sampi_gpu_find(mass, n, scratch, &mass_left);
-    if (all_count) other = sampi_gpu_find(count, n, scratch, &count_left);
+    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left);
+    if (all_count) other = sampi_gpu_find(count, n, &count_left);
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
@@ -3012,7 +3052,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
-    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
+    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS));
 }
 
 /* Searches the end of a prefix in the list of the first tokens, which is made if there is none. */
@@ -3149,7 +3189,7 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
         return sampi_gpu_next_window(h, t, lo, end, true);
     }
     if (few) return sampi_gpu_search_window(h, lo, end, true);
-    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE, h->a->mass + h->row * SAMPI_BUCKETS);
+    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
     if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
     sampi_gpu_list_between(h);
     search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
@@ -3333,10 +3373,9 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         uint64_t t = sampi_mulhi(random[0], total);
-        const uint32_t group = sampi_gpu_find(sum, groups, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        const uint32_t group = sampi_gpu_find(sum, groups, &t);
         sampi_gpu_group_envelope(h, group);
-        const uint32_t id = group * SAMPI_GROUP +
-                            sampi_gpu_find(h->wide, SAMPI_GROUP, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_find(h->wide, SAMPI_GROUP, &t);
         float l = sampi_gpu_logit_of(h, id, h->st->n_ops);
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l))
             return sampi_gpu_key(l, id);
@@ -3853,7 +3892,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
     if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
-    if (!flat) at = sampi_gpu_find(bend, n, bend + n, &most);
+    if (!flat) at = sampi_gpu_find(bend, n, &most);
     if (at > keep) keep = at;
     if (keep < st->n_list) sampi_gpu_keep_from(h, h->code[keep - 1]);
     return 1;
@@ -4780,6 +4819,166 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
     }
 }
 
+/* ---- src/gpu/short.h ---- */
+/* ---- the short way ----
+  The end of a chain on few tokens: top_k, top_p, temperatures and a draw, in one function with three small loops. */
+
+enum { SAMPI_GPU_SHORT = 2 * SAMPI_WARP }; /* tokens, two per lane */
+#define SAMPI_GPU_ONE ((uint64_t)1 << 48)  /* a token, beside its weight: 64 weights of at most 2^40 are less */
+
+/* Computes, for each x [64], the sum of y over all x up to it, of the first n (a multiple of eight). */
+static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y, uint32_t n, uint64_t *upto)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        const uint64_t a = x[lane], b = x[SAMPI_WARP + lane], *c = x, *d = y, *behind = x + n;
+        uint64_t sum_a = 0, sum_b = 0;
+        for (; c < behind; c += 8, d += 8) {
+            uint64_t p[8], q[8];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) p[k] = c[k];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) q[k] = d[k];
+            SAMPI_AT_ONCE(8, p);
+            SAMPI_AT_ONCE(8, q);
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
+            {
+                sum_a += q[k] & sampi_gpu_mask(p[k] <= a);
+                sum_b += q[k] & sampi_gpu_mask(p[k] <= b);
+            }
+        }
+        upto[lane] = sum_a;
+        upto[SAMPI_WARP + lane] = sum_b;
+    }
+}
+
+/* Whether the rest of the chain can go the short way: all tokens that can still be chosen are in the list. */
+static bool sampi_gpu_is_short(const sampi_gpu_here *h)
+{
+    const sampi_gpu_state *st = h->st;
+    const sampi_gpu_step *step = &h->job->step[st->at];
+    if (st->at < h->job->short_from || !st->max_known || st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
+    if (st->memory.phase) return false;
+    return st->complete || (st->listed && step->kind == SAMPI_TOP_K && (uint32_t)step->u.top_k.k <= st->n_list);
+}
+
+/* Writes the codes of the list. */
+static void sampi_gpu_short_begin(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t *code = h->code, *y = h->wide;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    {
+        const uint64_t key = item[sampi_gpu_min_of(i, n - 1)].key;
+        code[i] = i < n ? ~key : UINT64_MAX;
+        y[i] = 0;
+    }
+}
+
+/* Applies top_k, or top_p: keeps the shortest prefix with a count, and a mass. */
+static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *step, uint32_t n, float max)
+{
+    const bool by_mass = step->kind == SAMPI_TOP_P;
+    uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
+    SAMPI_SIMD(reduction(+ : z))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    {
+        const uint64_t there = sampi_gpu_mask(code[i] != UINT64_MAX);
+        const uint64_t w = by_mass ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
+        y[i] = w + (SAMPI_GPU_ONE & there);
+        z += w;
+    }
+    const uint64_t mass = by_mass ? sampi_mass_of(sampi_share(step->u.cut.p), z) : 0;
+    const uint64_t least = by_mass ? step->u.cut.min_keep : (uint64_t)step->u.top_k.k;
+    const uint64_t count = least ? least : 1;
+    sampi_gpu_pairs(code, y, n, upto);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    {
+        const uint64_t before = upto[i] - y[i];
+        const bool stays = ((before & (SAMPI_GPU_ONE - 1)) < mass) | (before >> 48 < count);
+        code[i] |= sampi_gpu_mask(!stays);
+    }
+}
+
+/* Multiplies the logits by a factor; returns the maximum after that. */
+static float sampi_gpu_short_scale(const sampi_gpu_here *h, float factor, float max)
+{
+    uint64_t *code = h->code;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    {
+        const uint64_t key = ~code[i];
+        const uint64_t scaled = ~sampi_gpu_key(sampi_gpu_finite(sampi_roundf(sampi_gpu_logit(key) * factor)),
+                                               sampi_gpu_id(key));
+        code[i] = code[i] != UINT64_MAX ? scaled : UINT64_MAX;
+    }
+    return sampi_gpu_finite(sampi_roundf(max * factor));
+}
+
+/* Returns the smallest of the codes whose running sum exceeds t. */
+SAMPI_INLINE uint64_t sampi_gpu_short_find(const uint64_t *code, const uint64_t *upto, uint64_t t)
+{
+    uint64_t found = UINT64_MAX;
+    SAMPI_SIMD(reduction(min : found))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    {
+        const uint64_t x = code[i] | sampi_gpu_mask(upto[i] <= t);
+        found = x < found ? x : found;
+    }
+    return found;
+}
+
+/* Draws as sampi_gpu_list_draw does; returns the token as id << 32 | the upper half of its key. */
+static SAMPI_CALLED uint64_t sampi_gpu_short_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint32_t n,
+                                                  float max)
+{
+    uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), total = 0, random[2];
+    SAMPI_SIMD(reduction(+ : total))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    {
+        const uint64_t key = ~code[i], there = sampi_gpu_mask(key != 0);
+        y[i] = sampi_envelope(max, sampi_gpu_logit(key)) & there;
+        total += y[i];
+        /* the order of ids, each with its logit */
+        code[i] = ((uint64_t)sampi_gpu_id(key) << 32 | key >> 32) | ~there;
+    }
+    sampi_gpu_pairs(code, y, n, upto);
+    for (uint32_t attempt = 0;; attempt++) {
+        if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
+        sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
+        const uint64_t t = sampi_mulhi(random[0], total);
+        const uint64_t found = sampi_gpu_short_find(code, upto, t);
+        const float l = sampi_gpu_logit(found << 32);
+        if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return found;
+    }
+}
+
+/* Runs the rest of the chain, and finishes the row. */
+static SAMPI_CALLED int sampi_gpu_short(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const uint32_t last = h->job->n_steps - 1, n = (st->n_list + 7) & ~(uint32_t)7;
+    float max = st->max;
+    uint32_t at = st->at;
+    sampi_gpu_short_begin(h);
+    for (; at < last; at++) {
+        const sampi_gpu_step *step = &h->job->step[at];
+        if (step->kind == SAMPI_TEMP)
+            max = sampi_gpu_short_scale(h, 1.0f / step->u.temp.t, max);
+        else
+            sampi_gpu_short_cut(h, step, n, max);
+    }
+    sampi_gpu_meet(st);
+    st->at = last;
+    const uint64_t token = sampi_gpu_short_draw(h, &h->job->step[last], n, max);
+    samp_token_data chosen;
+    chosen.id = (samp_token)(token >> 32);
+    chosen.logit = sampi_gpu_logit(token << 32);
+    return sampi_gpu_choose(h, &h->job->step[last], &chosen, 0.0f);
+}
+
 /* ---- src/gpu/advance.h ---- */
 /* ---- between passes ----
   What the last team (thread block) of a pass does, from its arrival to the next epoch (the row's count of passes). */
@@ -4818,7 +5017,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
     const uint32_t splits = a->splits, n_changed = h->job->n_ids;
-    const sampi_gpu_part *part = a->part + h->row * splits;
+    const float *team_max = a->team_max + h->row * splits;
     const int32_t *id = h->changed_id;
     sampi_gpu_changed *c = h->changed;
     float max = -INFINITY, top = -INFINITY;
@@ -4830,7 +5029,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-                const float x = part[sampi_gpu_min_of(i, splits - 1)].max;
+                const float x = team_max[sampi_gpu_min_of(i, splits - 1)];
                 bad += x != x;
                 max = x > max ? x : max;
             }
@@ -4969,6 +5168,10 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->listing = false;
     }
     while (known == 1) {
+        if (sampi_gpu_is_short(h)) {
+            sampi_gpu_short(h);
+            break;
+        }
         const uint32_t at = st->at;
         sampi_gpu_step *step = &h->job->step[at];
         const bool last = at + 1 == h->job->n_steps;
@@ -4995,24 +5198,28 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (a->result[row].batch == a->batch) return;
-        if (done != mark) { /* else the team did this pass in an earlier launch */
+        if (done != mark) { /* else the team did this pass in an earlier launch, and another team may advance the row now */
+            if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
-            const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
+            sampi_gpu_add(&st->arrived, 1);
             a->done[team] = mark; /* all lanes have read it: there was a barrier */
-            if (last) {
-                sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
-                sampi_gpu_bring_near(a, row);
-                st->arrived = 0; /* no other team accesses it before the epoch changes */
-                sampi_gpu_advance(a, row);
-                sampi_gpu_meet(st);
-                sampi_gpu_fence(); /* the other teams see the new state before the epoch */
-                sampi_gpu_add(&st->epoch, 1);
-                waited = 0;
-                if (a->wait || a->splits == 1) continue;
-            }
+        }
+        /* If teams wait for each other, the row's first team advances it: mostly the same multiprocessor in each batch,
+           which then has the instructions that only this team runs. */
+        if (split == 0 && a->wait)
+            while (sampi_gpu_peek(&st->arrived) != a->splits)
+                if (++waited > a->wait) return;
+        if ((split == 0 || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
+            sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
+            sampi_gpu_bring_near(a, row);
+            sampi_gpu_advance(a, row);
+            sampi_gpu_meet(st);
+            sampi_gpu_fence(); /* the other teams see the new state before the epoch */
+            sampi_gpu_add(&st->epoch, 1);
+            waited = 0;
+            if (a->wait || a->splits == 1) continue;
         }
         if (a->wait == 0) return; /* the other teams run later, or in the next launch */
         while (sampi_gpu_peek(&st->epoch) == epoch)
@@ -5184,6 +5391,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(aside, float, teams *SAMPI_GROUP);
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
     SAMPI_RESERVE(part, sampi_gpu_part, teams);
+    SAMPI_RESERVE(team_max, float, teams);
     SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
     SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
     SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);
@@ -5289,18 +5497,27 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* The kernel: all teams, once. */
-static void sampi_gpu_kernel(int device)
+/* A team's part of a launch: passes over its rows until they are finished, or until it has waited too long; or one pass
+   if teams are not to wait. libgomp may give fewer teams than there are; with more rows than teams each takes several
+   rows in turn. */
+static void sampi_gpu_run_team(void)
 {
-    SAMPI_IN_TEAMS(device)
-    {
-        const sampi_gpu_args *a = sampi_gpu_bound;
-        const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
-        if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
-        const uint32_t n = a ? a->n_rows * a->splits : 0;
-        for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
-    }
+    const sampi_gpu_args *a = sampi_gpu_bound;
+    const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
+    if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
+    const uint32_t n = a ? a->n_rows * a->splits : 0;
+    for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
+
+/* The kernel, for three numbers of teams; launch calls one of them, and probe, with sampi_gpu_bound NULL, that with
+   most. thread_limit is on a target construct of its own, and the number of teams is a constant: anything else makes
+   libgomp allocate on the device, or copy arguments to it. */
+#define SAMPI_KERNEL(name, n_teams) \
+    static void name(int device) { SAMPI_IN_TEAMS(device, n_teams) sampi_gpu_run_team(); }
+SAMPI_KERNEL(sampi_gpu_kernel, SAMPI_TEAMS)
+SAMPI_KERNEL(sampi_gpu_kernel_of_one, SAMPI_TEAMS_ONE)
+SAMPI_KERNEL(sampi_gpu_kernel_of_few, SAMPI_TEAMS_FEW)
+#undef SAMPI_KERNEL
 
 /* Finds how many teams run at once; at most so many teams of a batch wait for each other. */
 static int sampi_gpu_find_teams(samp_gpu *gpu)
@@ -5359,7 +5576,13 @@ static void sampi_gpu_launch(samp_gpu *gpu)
                 bound_device = device;
 #pragma omp target update to(sampi_gpu_bound) device(device)
             }
-            sampi_gpu_kernel(device);
+            const uint32_t n = gpu->args.n_rows * gpu->args.splits;
+            if (n <= SAMPI_TEAMS_ONE)
+                sampi_gpu_kernel_of_one(device);
+            else if (n <= SAMPI_TEAMS_FEW)
+                sampi_gpu_kernel_of_few(device);
+            else
+                sampi_gpu_kernel(device);
         }
         return;
     }
@@ -5932,6 +6155,20 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
     gpu->n_ids += job->ring.cap;
 }
 
+/* Returns the step from which on a chain can go the short way (gpu/short.h), or n_steps. */
+static uint32_t sampi_gpu_short_from(const sampi_gpu_job *job)
+{
+    uint32_t at = job->n_steps;
+    if (at == 0 || job->step[at - 1].kind != SAMPI_DIST) return at;
+    for (at--; at > 0; at--) {
+        const sampi_gpu_step *step = &job->step[at - 1];
+        const bool top_k = step->kind == SAMPI_TOP_K && !step->u.top_k.ties && step->u.top_k.k > 0;
+        const bool temp = step->kind == SAMPI_TEMP && step->u.temp.t >= SAMPI_TEMP_MIN;
+        if (!top_k && !temp && step->kind != SAMPI_TOP_P) break;
+    }
+    return at;
+}
+
 /* Makes the samplers' steps, their form on the device, and those of log-probabilities (lp may be NULL); returns false
    if the chain does not fit the device. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
@@ -5964,6 +6201,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
+    job->short_from = sampi_gpu_short_from(job);
     sampi_gpu_place_rules(gpu, job, rules);
     /* the counts grow only now, so that a chain that does not fit leaves no rules behind */
     gpu->n_rules = rules;
@@ -6182,6 +6420,14 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
+/* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. */
+static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
+{
+    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : n_rows <= 8 ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
+    const uint32_t n = teams < most ? teams : most, share = n_rows < n ? n / n_rows : 1;
+    return share < groups ? share : groups;
+}
+
 /* Sends a batch. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
@@ -6192,10 +6438,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
-    /* team = row * splits + split: see sampi_gpu_team */
-    const uint32_t teams = gpu->wait ? gpu->teams : SAMPI_TEAMS;
-    a->splits = a->n_rows < teams ? teams / a->n_rows : 1;
-    if (a->splits > a->groups) a->splits = a->groups;
+    a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups);
     if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
     a->type = (int32_t)l->dtype;

@@ -35,6 +35,7 @@ extern "C" {
 
 #include "gpu/switches.h"
 #include "gpu/records.h"
+#include "gpu/ptx.h"
 #include "gpu/elements.h"
 #include "gpu/passes.h"
 #include "gpu/list.h"
@@ -49,6 +50,7 @@ extern "C" {
 #undef SAMPI_ON
 #include "gpu/users.h"
 #include "gpu/logprobs.h"
+#include "gpu/short.h"
 #include "gpu/advance.h"
 #include "gpu/shapes.h"
 #include "gpu/device.h"

@@ -41,7 +41,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
     const uint32_t splits = a->splits, n_changed = h->job->n_ids;
-    const sampi_gpu_part *part = a->part + h->row * splits;
+    const float *team_max = a->team_max + h->row * splits;
     const int32_t *id = h->changed_id;
     sampi_gpu_changed *c = h->changed;
     float max = -INFINITY, top = -INFINITY;
@@ -53,7 +53,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-                const float x = part[sampi_gpu_min_of(i, splits - 1)].max;
+                const float x = team_max[sampi_gpu_min_of(i, splits - 1)];
                 bad += x != x;
                 max = x > max ? x : max;
             }
@@ -196,6 +196,10 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->listing = false;
     }
     while (known == 1) {
+        if (sampi_gpu_is_short(h)) {
+            sampi_gpu_short(h);
+            break;
+        }
         const uint32_t at = st->at;
         sampi_gpu_step *step = &h->job->step[at];
         const bool last = at + 1 == h->job->n_steps;
@@ -211,13 +215,16 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of the pass,
-   fences, and adds 1 to `arrived`. The team that does so last fences, so that it sees what the others have written; it
-   advances the row, fences, and raises the epoch. The others wait for the epoch, fence, and read the new state. So the
-   state has one writer at a time, and no lock. done [team] is the last pass that a team has done. A team that stops
-   waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its part twice. The mark
-   includes the batch, because an earlier row of the same number may have had the same epoch. A result of this batch
-   ends the row for every team that sees it. A row's only team does not wait, and runs until then. */
+/* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of
+   the pass, fences, and adds 1 to `arrived`. When all have, one team claims the row (it sets `arrived` to 0 by a
+   comparison, so there is one), fences, so that it sees what the others have written, advances the row, fences, and
+   raises the epoch. If teams wait, that is the row's first team, which is mostly on the same
+   multiprocessor in each batch; else it is the last one to arrive. The others wait for the epoch, fence, and read the
+   new state. So the state has one writer at a time, and no lock. done [team] is the last pass that a team has done. A
+   team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its part
+   twice. The mark includes the batch, because an earlier row of the same number may have had the same epoch. A result
+   of this batch ends the row for every team that sees it; no team writes one before this team has arrived. A row's only
+   team does not wait, and runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -228,24 +235,28 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (a->result[row].batch == a->batch) return;
-        if (done != mark) { /* else the team did this pass in an earlier launch */
+        if (done != mark) { /* else the team did this pass in an earlier launch, and another team may advance the row now */
+            if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
-            const bool last = sampi_gpu_add(&st->arrived, 1) == a->splits - 1;
+            sampi_gpu_add(&st->arrived, 1);
             a->done[team] = mark; /* all lanes have read it: there was a barrier */
-            if (last) {
-                sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
-                sampi_gpu_bring_near(a, row);
-                st->arrived = 0; /* no other team accesses it before the epoch changes */
-                sampi_gpu_advance(a, row);
-                sampi_gpu_meet(st);
-                sampi_gpu_fence(); /* the other teams see the new state before the epoch */
-                sampi_gpu_add(&st->epoch, 1);
-                waited = 0;
-                if (a->wait || a->splits == 1) continue;
-            }
+        }
+        /* If teams wait for each other, the row's first team advances it: mostly the same multiprocessor in each batch,
+           which then has the instructions that only this team runs. Else the team that arrives last. */
+        if (split == 0 && a->wait)
+            while (sampi_gpu_peek(&st->arrived) != a->splits)
+                if (++waited > a->wait) return;
+        if ((split == 0 || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
+            sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
+            sampi_gpu_bring_near(a, row);
+            sampi_gpu_advance(a, row);
+            sampi_gpu_meet(st);
+            sampi_gpu_fence(); /* the other teams see the new state before the epoch */
+            sampi_gpu_add(&st->epoch, 1);
+            waited = 0;
+            if (a->wait || a->splits == 1) continue;
         }
         if (a->wait == 0) return; /* the other teams run later, or in the next launch */
         while (sampi_gpu_peek(&st->epoch) == epoch)

@@ -364,7 +364,7 @@ static SAMPI_CALLED int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_st
     const bool flat = sampi_tail_is_flat(total, st->z);
     uint64_t most = sampi_mulhi(share, flat ? n : total), at = most;
     if (most >= (flat ? n : total)) return 1; /* nothing exceeds it */
-    if (!flat) at = sampi_gpu_find(bend, n, bend + n, &most);
+    if (!flat) at = sampi_gpu_find(bend, n, &most);
     if (at > keep) keep = at;
     if (keep < st->n_list) sampi_gpu_keep_from(h, h->code[keep - 1]);
     return 1;

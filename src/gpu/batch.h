@@ -156,10 +156,19 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* Sends a batch. Its number and shape are set when the rest of the args is known. A row gets its share of the teams,
-   but not more than it has groups of 1024 tokens. Teams wait for each other only if all of them run at once; otherwise
-   a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used than run at once;
-   a row's only team does not wait. */
+/* Returns how many of at most `teams` teams a row gets: its share, but not
+   more than it has groups of 1024 tokens. Up to eight rows take fewer than the device could run: the end of more teams
+   would take longer than the passes become shorter. */
+static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
+{
+    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : n_rows <= 8 ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
+    const uint32_t n = teams < most ? teams : most, share = n_rows < n ? n / n_rows : 1;
+    return share < groups ? share : groups;
+}
+
+/* Sends a batch. Its number and shape are set when the rest of the args is known. Teams wait for each other only if all of them run at
+   once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used
+   than run at once; a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -169,10 +178,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
-    /* team = row * splits + split: see sampi_gpu_team */
-    const uint32_t teams = gpu->wait ? gpu->teams : SAMPI_TEAMS;
-    a->splits = a->n_rows < teams ? teams / a->n_rows : 1;
-    if (a->splits > a->groups) a->splits = a->groups;
+    a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups);
     if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
     a->type = (int32_t)l->dtype;

@@ -67,11 +67,9 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope, then an element by its
-   envelope, then tests it against its true weight, with the same random numbers as on the CPU. The memory of the
-   buckets is free then, and holds the sums of lanes. Mostly the first attempt succeeds, because the envelope is close
-   to the weight. It runs after the DRAW pass, for a row without a complete list. The key that it returns has the
-   token's current logit. */
+/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope, then an element by its envelope, then tests it against its true weight, with the same random numbers as on
+   the CPU. Mostly the first attempt succeeds, because the envelope is close to the weight. It runs after the DRAW pass, for a row without a complete list. The key
+   that it returns has the token's current logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -84,10 +82,9 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         uint64_t t = sampi_mulhi(random[0], total);
-        const uint32_t group = sampi_gpu_find(sum, groups, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        const uint32_t group = sampi_gpu_find(sum, groups, &t);
         sampi_gpu_group_envelope(h, group);
-        const uint32_t id = group * SAMPI_GROUP +
-                            sampi_gpu_find(h->wide, SAMPI_GROUP, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_find(h->wide, SAMPI_GROUP, &t);
         float l = sampi_gpu_logit_of(h, id, h->st->n_ops);
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l))
             return sampi_gpu_key(l, id);

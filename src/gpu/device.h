@@ -75,21 +75,29 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
-/* The kernel: all teams, once. Each does passes over its rows until they are finished, or until it has waited too long;
-   or one pass if teams are not to wait. thread_limit is on a target construct of its own, and the number of teams is a
-   constant: anything else makes libgomp allocate on the device, or copy arguments to it. libgomp may give fewer teams;
-   with more rows than teams each takes several rows in turn. launch calls it, and probe, with sampi_gpu_bound NULL. */
-static void sampi_gpu_kernel(int device)
+/* A team's part of a launch: passes over its rows until they are finished, or until it has waited too long; or one pass
+   if teams are not to wait. libgomp may give fewer teams than there are; with more rows than teams each takes several
+   rows in turn. */
+static void sampi_gpu_run_team(void)
 {
-    SAMPI_IN_TEAMS(device)
-    {
-        const sampi_gpu_args *a = sampi_gpu_bound;
-        const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
-        if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
-        const uint32_t n = a ? a->n_rows * a->splits : 0;
-        for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
-    }
+    const sampi_gpu_args *a = sampi_gpu_bound;
+    const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
+    if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
+    const uint32_t n = a ? a->n_rows * a->splits : 0;
+    for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
+
+/* The kernel, for three numbers of teams; launch calls one of them, and probe, with sampi_gpu_bound NULL, that with
+   most. thread_limit is on a target construct of its own, and the number of teams is a constant: anything else makes
+   libgomp allocate on the device, or copy arguments to it. A batch takes the fewest teams that it needs, because
+   libgomp's end of a team has two fences of the whole system, which the teams of a multiprocessor do one after the
+   other. */
+#define SAMPI_KERNEL(name, n_teams) \
+    static void name(int device) { SAMPI_IN_TEAMS(device, n_teams) sampi_gpu_run_team(); }
+SAMPI_KERNEL(sampi_gpu_kernel, SAMPI_TEAMS)
+SAMPI_KERNEL(sampi_gpu_kernel_of_one, SAMPI_TEAMS_ONE)
+SAMPI_KERNEL(sampi_gpu_kernel_of_few, SAMPI_TEAMS_FEW)
+#undef SAMPI_KERNEL
 
 /* Finds how many teams run at once; at most so many teams of a batch wait for each other. It tries the number that the
    kernel gets, then half of it, and so on. The counters are in the memory of `fold`, which no row needs yet. */
@@ -154,7 +162,13 @@ static void sampi_gpu_launch(samp_gpu *gpu)
                 bound_device = device;
 #pragma omp target update to(sampi_gpu_bound) device(device)
             }
-            sampi_gpu_kernel(device);
+            const uint32_t n = gpu->args.n_rows * gpu->args.splits;
+            if (n <= SAMPI_TEAMS_ONE)
+                sampi_gpu_kernel_of_one(device);
+            else if (n <= SAMPI_TEAMS_FEW)
+                sampi_gpu_kernel_of_few(device);
+            else
+                sampi_gpu_kernel(device);
         }
         return;
     }

@@ -15,10 +15,20 @@
    fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
-/* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
-   of a simd loop. The sum is not used, so no lane waits for it. */
-SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
-static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+/* Whether all n teams have arrived, and no other team has seen that before: then the counter is 0 again. */
+static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
+{
+    return __atomic_compare_exchange_n(arrived, &n, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+/* A barrier of the lanes of a warp (gpu/list.h says where one is needed). Without PTX it is an atomic whose sum is not
+   used, because gcc puts a barrier behind each atomic outside of a simd loop. */
+SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st)
+{
+    if (SAMPI_ON_NVIDIA)
+        sampi_gpu_join_lanes();
+    else
+        (void)sampi_gpu_add(&st->met, 0);
+}
 
 /* Returns a token's key, its logit and id in 64 bits. sampi_key with its sign bit flipped has the order of unsigned
    numbers. The id is inverted, so of equal logits the smaller id has the larger key. The largest key of a row is its

@@ -158,6 +158,9 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
+    /* teams' maxima are few: a search among them is short, and the list hardly longer */
+    const bool few = a->splits >= 3 * want;
+    if (few) n = a->splits, part = a->team_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     /* there are fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
@@ -181,7 +184,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         if (n_c < want) hi = n_b >= want ? high : n_a >= want ? mid : low;
         if (count >= want) lo = n_c >= want ? high : n_b >= want ? mid : low;
         /* the count is near enough: a longer search would cost more than a longer list */
-        if (count >= want && count <= want + want / 4 + 4) break;
+        if (count >= want && count <= want + (few ? want / 10 : want / 4 + 4)) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }

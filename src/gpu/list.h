@@ -560,91 +560,64 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* Computes the sum of each lane's piece of x [n], a piece being `each` numbers: lane_sum [32]. */
-static SAMPI_UNCLONED void sampi_gpu_sum_pieces(const uint64_t *x, uint32_t n, uint32_t each, uint64_t *lane_sum)
+/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. */
+SAMPI_INLINE uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
 {
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t sum = 0;
-        for (uint32_t from = 0; from < each; from += 32) {
-            const uint32_t first = (uint32_t)lane * each + from;
-            uint64_t y[32];
-            SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-            SAMPI_AT_ONCE(32, y);
-            SAMPI_UNROLL(32)
-            for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
-        }
-        lane_sum[lane] = sum;
+    uint64_t sum = 0;
+    for (uint32_t from = 0; from < each; from += 8) {
+        const uint32_t first = lane * each + from;
+        uint64_t y[8];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
+        SAMPI_AT_ONCE(8, y);
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
     }
+    return sum;
 }
 
-/* Returns the index in x [n] where the running sum exceeds t; lane_sum has the sums of the lanes' pieces. The lane
-   whose piece has the index finds it. *t becomes the rest of t at that index. */
-static SAMPI_CALLED uint32_t sampi_gpu_find_in_piece(const uint64_t *x, uint32_t n, uint32_t each,
-                                                     const uint64_t *lane_sum, uint64_t *t)
+/* Returns the index in x [n] where the running sum exceeds t; *t becomes the rest of t at that index. The sum of all of
+   x must exceed t. Used to find a bucket by mass or number (take_bucket), and a group and then its element (row_draw).
+   A warp finds the piece of one of its lanes, then the piece of that piece, until that is one number; the steps share
+   their instructions. Nothing is written. */
+static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *t)
 {
-    const uint64_t exceeded = *t;
-    uint64_t left = 0;
+    const uint32_t lane = sampi_gpu_lane();
+    uint64_t left = *t;
     uint32_t at = 0;
-    SAMPI_SIMD(reduction(max : at, left))
-    SAMPI_LANES
-    {
-        uint64_t rest = exceeded, before = 0;
-        for (int from = 0; from < lane; from += 16) { /* 16 at a time, because the array is on the short
-                                                         stack */
-            uint64_t sums[16];
-            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) sums[k] = lane_sum[from + k];
-            SAMPI_AT_ONCE(16, sums);
-            SAMPI_UNROLL(16) for (int k = 0; k < 16; k++) before += sums[k] & sampi_gpu_mask(from + k < lane);
-        }
-        /* one lane's piece has the index; the others leave 0 to the reduction's maximum */
-        if (before <= exceeded && exceeded - before < lane_sum[lane]) {
-            bool go = true; /* false from the index on */
-            rest -= before;
-            uint32_t i = (uint32_t)lane * each;
-            for (uint32_t from = 0; from < each; from += 8) {
-                uint64_t y[8];
-                const uint32_t first = (uint32_t)lane * each + from;
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-                SAMPI_AT_ONCE(8, y);
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-                {
-                    go = go & (y[k] <= rest);
-                    rest -= go ? y[k] : 0;
-                    i += go;
-                }
-            }
-            at = i;
-            left = rest;
-        }
+    if (!SAMPI_ON_NVIDIA) {
+        while (x[at] <= left) left -= x[at++];
+        n = 1;
     }
+    while (n > 1) {
+        const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+        const uint64_t sum = sampi_gpu_sum_piece(x + at, n, each, lane);
+        uint64_t run = sum; /* of this lane and those before it */
+        uint32_t i = 0;     /* the first lane whose running sum exceeds t */
+        SAMPI_UNROLL(5)
+        for (uint32_t k = 1; k < SAMPI_WARP; k *= 2)
+            run += sampi_gpu_of_lane(run, (lane - k) % SAMPI_WARP) & sampi_gpu_mask(lane >= k);
+        SAMPI_UNROLL(5)
+        for (uint32_t k = SAMPI_WARP / 2; k; k /= 2)
+            i += k & (uint32_t)sampi_gpu_mask(sampi_gpu_of_lane(run, i + k - 1) <= left);
+        left -= sampi_gpu_of_lane(run - sum, i);
+        at += i * each;
+        n = sampi_gpu_min_of(each, n - i * each);
+    }
+    sampi_gpu_join_lanes(); /* all lanes have read *t */
     *t = left;
     return at;
 }
 
-/* Returns the index in x [n] where the running sum exceeds t, n <= 2^16; *t becomes the rest of t at that index. The
-   sum of all of x must exceed t. Each lane adds up a piece; then the lane whose piece has the index finds it. Used to
-   find a bucket by mass or number (take_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch
-   of the caller's, and must not be part of x; nothing else is written. */
-static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
-{
-    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
-    sampi_gpu_sum_pieces(x, n, each, lane_sum);
-    return sampi_gpu_find_in_piece(x, n, each, lane_sum, t);
-}
-
-/* Returns the sum of x [n] modulo 2^64. Each lane has 32 reads in flight. */
+/* Returns the sum of x [n] modulo 2^64. Each lane has 16 reads in flight. */
 static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 32 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
     {
-        uint64_t y[32];
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(32, y);
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < 32; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
+        uint64_t y[16];
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(16, y);
+        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
     }
     return sum;
 }

@@ -88,8 +88,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         top = best > top ? best : top;
         nan |= bad;
     }
-    /* end_scan reads no other member of the part */
-    a->part[row * a->splits + split].max = nan ? NAN : top;
+    a->team_max[row * a->splits + split] = nan ? NAN : top;
 }
 
 /* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the

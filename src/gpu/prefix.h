@@ -1,6 +1,6 @@
 /* ---- the end of a prefix ----
    The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
-   of an order with a given mass (sum of weights) and number of tokens. sampi_gpu_require_prefix finds it;
+   of an order with a given mass and number of tokens. sampi_gpu_require_prefix finds it;
    sampi_gpu_keep_above also cuts there. The search uses a list if there is one, else a sample of the row, else
    histograms. It writes st->search and scratch. */
 
@@ -136,7 +136,7 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const uint64_t half = SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
-    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
+    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
     const uint64_t aside = sampi_gpu_remaining(half, count[middle] / 2);
     const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
     const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
@@ -263,10 +263,10 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 }
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass and number are reached. Tokens before it are subtracted from what is still needed. scratch [32]. Returns
-   how many tokens the bucket has. */
+   which mass and number are reached. Tokens before it are subtracted from what is still needed.
+   Returns how many tokens the bucket has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
-                                      uint32_t n, uint64_t *scratch)
+                                      uint32_t n)
 {
     sampi_gpu_search *search = &h->st->search;
     const float max = h->st->max;
@@ -274,8 +274,8 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
-    if (all_mass) bucket = sampi_gpu_find(mass, n, scratch, &mass_left);
-    if (all_count) other = sampi_gpu_find(count, n, scratch, &count_left);
+    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left);
+    if (all_count) other = sampi_gpu_find(count, n, &count_left);
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
@@ -321,7 +321,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
-    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
+    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS));
 }
 
 /* Searches the end of a prefix in the list of the first tokens, which is made if there is none. Returns 1 if the end is
@@ -463,7 +463,7 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
         return sampi_gpu_next_window(h, t, lo, end, true);
     }
     if (few) return sampi_gpu_search_window(h, lo, end, true);
-    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE, h->a->mass + h->row * SAMPI_BUCKETS);
+    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
     if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
     sampi_gpu_list_between(h);
     search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);

@@ -69,6 +69,7 @@ typedef struct sampi_gpu_job {
     sampi_ring ring;    /* ring of the window; capacity 0: the rules do not change */
     uint32_t draws;     /* 1: each token advances the position; 0: no sampler draws */
     uint32_t n_steps;
+    uint32_t short_from; /* from this step on the chain can go the short way; n_steps: never */
     uint64_t position;
     sampi_gpu_step step[SAMPI_STEPS]; /* the last step selects or exports; only args.job_size bytes of a
                                          job are allocated */
@@ -292,6 +293,7 @@ typedef struct sampi_gpu_args {
     float *aside;               /* [teams][32][32] logits of one cell a lane, of rows that cannot be read directly */
     float *lane_max;            /* [teams * 32] maxima of what each lane of a team reads */
     sampi_gpu_part *part;       /* [teams] */
+    float *team_max;            /* [teams] maximum of a team's share as the row came, NaN if it has one */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] two lists per row, in turns */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
     uint64_t *code;             /* another number: the token's place in an order */

@@ -166,6 +166,20 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
     gpu->n_ids += job->ring.cap;
 }
 
+/* Returns the step from which on a chain can go the short way (gpu/short.h), or n_steps. */
+static uint32_t sampi_gpu_short_from(const sampi_gpu_job *job)
+{
+    uint32_t at = job->n_steps;
+    if (at == 0 || job->step[at - 1].kind != SAMPI_DIST) return at;
+    for (at--; at > 0; at--) {
+        const sampi_gpu_step *step = &job->step[at - 1];
+        const bool top_k = step->kind == SAMPI_TOP_K && !step->u.top_k.ties && step->u.top_k.k > 0;
+        const bool temp = step->kind == SAMPI_TEMP && step->u.temp.t >= SAMPI_TEMP_MIN;
+        if (!top_k && !temp && step->kind != SAMPI_TOP_P) break;
+    }
+    return at;
+}
+
 /* Makes the samplers' steps, their form on the device, and those of log-probabilities (lp may be NULL); returns false
    if the chain does not fit the device. Steps that do nothing are left out: softmax if no sampler is shown its p, and
    steps without rules. at_ordinal counts those too, because a sampler's random numbers depend on how many of its kind
@@ -200,6 +214,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
+    job->short_from = sampi_gpu_short_from(job);
     sampi_gpu_place_rules(gpu, job, rules);
     /* the counts grow only now, so that a chain that does not fit leaves no rules behind */
     gpu->n_rules = rules;

@@ -175,6 +175,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(aside, float, teams *SAMPI_GROUP);
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
     SAMPI_RESERVE(part, sampi_gpu_part, teams);
+    SAMPI_RESERVE(team_max, float, teams);
     SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
     SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
     SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);

@@ -23,17 +23,17 @@
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #if defined(__clang__)
 #define SAMPI_SIMD(...)
-#define SAMPI_IN_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_, n_teams_) \
     SAMPI_PRAGMA(omp target device(device_)) \
-    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS) thread_limit(1))
+    SAMPI_PRAGMA(omp teams num_teams(n_teams_) thread_limit(1))
 #define SAMPI_IN_ONE_TEAM(device_, a, b) \
     SAMPI_PRAGMA(omp target is_device_ptr(a, b) device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(1) thread_limit(1))
 #else
 #define SAMPI_SIMD(...) SAMPI_PRAGMA(omp simd __VA_ARGS__)
-#define SAMPI_IN_TEAMS(device_) \
+#define SAMPI_IN_TEAMS(device_, n_teams_) \
     SAMPI_PRAGMA(omp target thread_limit(1) device(device_)) \
-    SAMPI_PRAGMA(omp teams num_teams(SAMPI_TEAMS))
+    SAMPI_PRAGMA(omp teams num_teams(n_teams_))
 #define SAMPI_IN_ONE_TEAM(device_, a, b) \
     SAMPI_PRAGMA(omp target is_device_ptr(a, b) thread_limit(1) device(device_)) \
     SAMPI_PRAGMA(omp teams num_teams(1))
@@ -59,6 +59,9 @@
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
+/* Numbers of teams that a launch may have, beside SAMPI_TEAMS: one per multiprocessor, for one row; two. */
+#define SAMPI_TEAMS_ONE (SAMPI_TEAMS < 128 ? SAMPI_TEAMS : 128)
+#define SAMPI_TEAMS_FEW (SAMPI_TEAMS < 264 ? SAMPI_TEAMS : 264)
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */

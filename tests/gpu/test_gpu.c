@@ -1883,6 +1883,57 @@ static bool refused_calls_change_nothing(void)
     return good;
 }
 
+/* The number of teams of a row: by hand for a device of 1024 teams, and its bounds for all. */
+static bool numbers_of_teams(void)
+{
+    bool good = true;
+    static const uint32_t by_hand[][4] = { /* teams, rows, groups, teams of a row */
+        { 1024, 1, 126, 126 }, { 1024, 1, 256, 128 }, { 1024, 1, 1, 1 },    { 1024, 2, 126, 126 }, { 1024, 3, 126, 88 },
+        { 1024, 8, 126, 33 },  { 1024, 9, 126, 113 }, { 1024, 32, 126, 32 }, { 1024, 256, 126, 4 }, { 1024, 1025, 126, 1 },
+        { 60, 1, 126, 60 },    { 60, 8, 126, 7 },     { 60, 61, 126, 1 },
+    };
+    for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand && SAMPI_TEAMS == 1024; i++)
+        CHECK(sampi_gpu_splits(by_hand[i][0], by_hand[i][1], by_hand[i][2]) == by_hand[i][3]);
+    for (uint32_t teams = 1; teams <= SAMPI_TEAMS; teams = teams * 3 + 1)
+        for (uint32_t rows = 1; rows < 2000; rows += 7)
+            for (uint32_t groups = 1; groups < 300; groups += 23) {
+                const uint32_t n = sampi_gpu_splits(teams, rows, groups);
+                CHECK(n >= 1 && n <= groups && (n == 1 || n * rows <= teams));
+            }
+    return good;
+}
+
+/* A draw from few tokens takes the first whose running sum exceeds the random number: not one that it equals. */
+static bool draws_at_given_sums(void)
+{
+    bool good = true;
+    uint64_t code[SAMPI_GPU_SHORT], upto[SAMPI_GPU_SHORT];
+    for (int i = 0; i < SAMPI_GPU_SHORT; i++) code[i] = UINT64_MAX, upto[i] = 100;
+    code[40] = 7, upto[40] = 20; /* in the order of codes: sums 20, 60, 100 */
+    code[3] = 9, upto[3] = 60;
+    code[21] = 12, upto[21] = 100;
+    CHECK(sampi_gpu_short_find(code, upto, 0) == 7);
+    CHECK(sampi_gpu_short_find(code, upto, 19) == 7);
+    CHECK(sampi_gpu_short_find(code, upto, 20) == 9);
+    CHECK(sampi_gpu_short_find(code, upto, 59) == 9);
+    CHECK(sampi_gpu_short_find(code, upto, 60) == 12);
+    CHECK(sampi_gpu_short_find(code, upto, 99) == 12);
+    return good;
+}
+
+/* The place at which a running sum exceeds a number, and what is left of the number there. */
+static bool running_sums(void)
+{
+    bool good = true;
+    static const uint64_t x[] = { 0, 5, 0, 1, 0, 7, 0 };
+    static const uint64_t by_hand[][3] = { { 0, 1, 0 }, { 4, 1, 4 }, { 5, 3, 0 }, { 6, 5, 0 }, { 12, 5, 6 } };
+    for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand; i++) {
+        uint64_t t = by_hand[i][0];
+        CHECK(sampi_gpu_find(x, 7, &t) == by_hand[i][1] && t == by_hand[i][2]);
+    }
+    return good;
+}
+
 #define SUITE(X) \
     X(several_groups_of_a_team) \
     X(without_a_device) \
@@ -1902,6 +1953,9 @@ static bool refused_calls_change_nothing(void)
     X(memory_of_no_device) \
     X(contexts_in_threads) \
     X(waiting_teams) \
+    X(numbers_of_teams) \
+    X(draws_at_given_sums) \
+    X(running_sums) \
     X(one_launch_a_batch) \
     X(samplers_of_the_user) \
     X(arrays_in_an_order_of_their_own) \

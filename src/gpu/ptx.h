@@ -1,0 +1,53 @@
+/* ====================================================================================================== >>ptx
+   What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a barrier of a
+   warp, the number of a lane, and a lane's value read by another. All inline PTX is here, each piece beside its meaning in C. Only gcc's
+   compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each compiler, and the
+   side that does not run is removed (at -O0 it would not be, so PTX needs an optimising compiler).
+
+   Functions that use lanes run outside of simd loops, where all lanes of a warp execute the same code. So their
+   conditions must not depend on the lane: a lane selects by masks, and does not branch. */
+
+#if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
+#define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
+#define SAMPI_PTX(...)  __asm__ volatile(__VA_ARGS__)
+#else
+#define SAMPI_ON_NVIDIA 0
+#define SAMPI_PTX(...)  (void)0
+#endif
+
+/* Orders the warp's reads and writes before it and those behind it, as other teams (thread blocks) of the device see
+   them. gcc's fence is one of the whole system, which takes longer. The warp's barrier comes first: what all lanes have
+   stored then comes before the one lane's atomic that follows. In C: atomic_thread_fence. */
+static void sampi_gpu_fence(void)
+{
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("bar.warp.sync 0xffffffff;\n\tfence.acq_rel.gpu;" ::: "memory");
+    else
+        __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+/* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
+SAMPI_INLINE void sampi_gpu_join_lanes(void)
+{
+    if (SAMPI_ON_NVIDIA) SAMPI_PTX("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+/* Returns the number of the lane that runs this. In C there is one lane. */
+SAMPI_INLINE uint32_t sampi_gpu_lane(void)
+{
+    uint32_t lane = 0;
+    if (SAMPI_ON_NVIDIA) SAMPI_PTX("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
+/* Returns the x of lane `from`. In C there is one lane, whose own it is. */
+SAMPI_INLINE uint64_t sampi_gpu_of_lane(uint64_t x, uint32_t from)
+{
+    uint32_t low = (uint32_t)x, high = (uint32_t)(x >> 32);
+    (void)from;
+    if (SAMPI_ON_NVIDIA) {
+        SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(low) : "r"(from));
+        SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(high) : "r"(from));
+    }
+    return (uint64_t)high << 32 | low;
+}
