@@ -123,16 +123,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2752 gpu/prefix.h                     5432 gpu/device.h
-     151 gpu/api.h                        3299 gpu/choosing.h                   5594 gpu/contexts.h
-     289 gpu/switches.h                   3405 gpu/ending.h                     5752 gpu/steps.h
-     354 gpu/records.h                    3547 gpu/answers.h                    5842 gpu/where.h
-     632 gpu/ptx.h                        4312 samplers/plans.h                 6006 gpu/sending.h
-     681 gpu/elements.h                   4574 gpu/users.h                      6274 gpu/batch.h
-     938 gpu/passes.h                     4670 gpu/logprobs.h                   6551 gpu/results.h
-    1764 gpu/list.h                       4822 gpu/short.h                      6833 gpu/canary.h
+       2 gpu/opening.h                    2752 gpu/prefix.h                     5433 gpu/device.h
+     151 gpu/api.h                        3299 gpu/choosing.h                   5595 gpu/contexts.h
+     289 gpu/switches.h                   3405 gpu/ending.h                     5753 gpu/steps.h
+     354 gpu/records.h                    3547 gpu/answers.h                    5843 gpu/where.h
+     632 gpu/ptx.h                        4312 samplers/plans.h                 6007 gpu/sending.h
+     681 gpu/elements.h                   4574 gpu/users.h                      6275 gpu/batch.h
+     938 gpu/passes.h                     4670 gpu/logprobs.h                   6552 gpu/results.h
+    1764 gpu/list.h                       4822 gpu/short.h                      6834 gpu/canary.h
     2398 gpu/left.h                       4982 gpu/advance.h
-    2629 gpu/done.h                       5238 gpu/shapes.h
+    2629 gpu/done.h                       5239 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -5198,7 +5198,8 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (done != mark) { /* else the team did this pass in an earlier launch, and another team may advance the row now */
+        if (done != mark) { /* else the team did this pass in an earlier launch, and another team may advance the row
+        now */
             if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);

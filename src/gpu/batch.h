@@ -166,9 +166,9 @@ static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t group
     return share < groups ? share : groups;
 }
 
-/* Sends a batch. Its number and shape are set when the rest of the args is known. Teams wait for each other only if all of them run at
-   once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no more teams are used
-   than run at once; a row's only team does not wait. */
+/* Sends a batch. Its number and shape are set when the rest of the args is known. Teams wait for each other only if
+   all of them run at once; otherwise a team could wait for one that cannot begin before it ends. So if they wait, no
+   more teams are used than run at once; a row's only team does not wait. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;

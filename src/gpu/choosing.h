@@ -67,9 +67,10 @@ static SAMPI_CALLED void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope, then an element by its envelope, then tests it against its true weight, with the same random numbers as on
-   the CPU. Mostly the first attempt succeeds, because the envelope is close to the weight. It runs after the DRAW pass, for a row without a complete list. The key
-   that it returns has the token's current logit. */
+/* Draws from the tokens of the row: finds a group of 1024 by the groups' sums of the envelope, then an element by its
+   envelope, then tests it against its true weight, with the same random numbers as on the CPU. Mostly the first
+   attempt succeeds, because the envelope is close to the weight. It runs after the DRAW pass, for a row without a
+   complete list. The key that it returns has the token's current logit. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
