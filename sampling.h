@@ -224,95 +224,94 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10327 samplers/gumbel.h               25908 grammar/masks.h
-     320 api/config.h                    10437 watermark/function.h            26111 grammar/runs.h
-     351 api/types.h                     10550 watermark/text.h                26323 grammar/entries.h
-     670 api/missing.h                   10736 watermark/draw.h                26832 grammar/accepting.h
-     685 api/sample.h                    10941 samplers/mirostat.h             27171 grammar/history.h
-     829 api/chains.h                    11167 samplers/adaptive_p.h           27272 grammar/waiting.h
-    1126 api/samplers.h                  11305 samplers/ras.h                  27579 grammar/room.h
-    1500 api/gumbel.h                    11368 samplers/custom.h               27945 grammar/sampler.h
-    1529 api/operator.h                  11418 config/describe.h               28199 grammar/forced.h
-    1588 api/kv.h                        11587 config/from_params.h            28386 grammar/hooks.h
-    1785 api/llama_cpp.h                 11643 config/orders.h                 28508 schema/head.h
-    1833 api/text_error.h                11915 config/numbers.h                28683 schema/errors.h
-    1852 api/grammar.h                   12060 config/set.h                    28798 schema/collections.h
-    2161 api/shards.h                    12236 config/texts.h                  28831 schema/references.h
-    2274 api/peers.h                     12415 config/settings.h               29147 schema/strings.h
-    2409 api/drafts.h                    12530 life/rollback.h                 29208 schema/numbers.h
-    2568 api/constraints.h               12768 life/chain.h                    29410 schema/sets.h
-    2971 api/watermark.h                 13053 life/members.h                  29663 schema/formats.h
-    3145 api/stop.h                      13163 life/update.h                   29932 schema/scalars.h
-    3285 api/vocab.h                     13333 life/copy.h                     30238 schema/goals.h
-    3328 api/search.h                    13494 rows/row.h                      30481 schema/alternatives.h
-    3502 api/parts.h                     13717 rows/reserve.h                  31021 schema/objects.h
-    3554 base/switches.h                 13785 rows/pieces.h                   31604 schema/arrays.h
-    3857 base/random.h                   13894 rows/compact.h                  31970 schema/satisfiable.h
-    3877 base/mt19937.h                  14075 rows/sums.h                     32118 schema/whole.h
-    3949 base/exact.h                    14202 rows/changes.h                  32273 tags/head.h
-    4166 base/bits128.h                  14279 rows/cuts.h                     32401 tags/words.h
-    4242 base/elements.h                 14708 rows/typical.h                  32515 tags/inside.h
-    4368 watermark/colours.h             15016 rows/tail_free.h                32654 tags/formats.h
-    4431 kernels/llama_cpp/contract.h    15084 rows/selecting.h                33060 grammar/grammars.h
-    4473 kernels/contract.h              15220 rows/mirostat.h                 33128 peers/tables.h
-    4560 kernels/scalar.h                15300 watermark/rows.h                33567 peers/values.h
-    4764 kernels/llama_cpp/scalar.h      15410 rows/flat.h                     34063 peers/llama_server.h
-    4785 kernels/sets.h                  15473 rows/logprobs.h                 34131 peers/stops.h
-    4834 kernels/vectors.h               15615 rows/support.h                  34190 peers/fields.h
-    4916 kernels/avx512.h                15750 rows/step.h                     34493 peers/requests.h
-    5001 kernels/avx2.h                  15766 rows/llama_cpp/sums.h           34701 vocab/pieces.h
-    5065 kernels/sse2.h                  16069 rows/llama_cpp/samplers.h       34879 vocab/tokenizer_json.h
-    5082 kernels/neon.h                  16538 rows/llama_cpp/step.h           35097 vocab/gguf.h
-    5105 kernels/wasm.h                  16568 run/apply.h                     35272 shards/head.h
-    5121 kernels/generic.h               16637 run/writing.h                   35357 shards/bytes.h
-    5141 kernels/shared.h                16739 run/arrays.h                    35454 shards/merging.h
-    5265 kernels/passes.h                16815 run/arrays_llama_cpp.h          35743 shards/row.h
-    5949 kernels/llama_cpp/passes.h      17012 run/walk.h                      35866 shards/answers.h
-    6031 kernels/check.h                 17117 run/again.h                     36310 shards/logprobs.h
-    6053 kernels/dispatch.h              17182 run/finish.h                    36568 shards/taking.h
-    6252 core/thresholds.h               17221 run/draw_llama_cpp.h            36705 shards/asking.h
-    6345 core/array.h                    17293 run/draw.h                      36834 shards/prefix.h
-    6775 core/table.h                    17364 run/sample.h                    37056 shards/plans.h
-    6961 core/windows.h                  17469 watermark/making.h              37502 samplers/plans.h
-    7049 constraints/record.h            17691 watermark/tails.h               37764 shards/way.h
-    7119 watermark/record.h              17788 watermark/detect.h              37907 shards/memory.h
-    7138 rows/work.h                     18013 run/verify.h                    37976 shards/batch.h
-    7167 life/past.h                     18118 run/batch.h                     38380 drafts/head.h
-    7226 core/record.h                   18304 run/guide.h                     38431 drafts/block.h
-    7385 core/plans.h                    18345 life/state.h                    38614 drafts/tree.h
-    7411 core/fields.h                   18506 operator/weights.h              38737 drafts/relaxed.h
-    7514 core/owners.h                   18581 operator/search.h               38818 drafts/ngram.h
-    7578 core/mt19937.h                  18712 operator/run.h                  38954 search/head.h
-    7633 core/no_mt19937.h               18872 kv/cells.h                      39174 search/rows.h
-    7665 core/making.h                   18896 kv/making.h                     39255 search/states.h
-    7823 core/streams.h                  19116 kv/slot.h                       39342 search/beams.h
-    7859 life/state_fields.h             19248 kv/sequences.h                  39725 search/unmask.h
-    7947 samplers/llama_cpp.h            19378 kv/data.h                       39846 text/automaton.h
-    8026 samplers/logit_bias.h           19507 kv/update.h                     39917 grammar/patterns.h
-    8110 samplers/patch.h                19625 kv/state.h                      40066 constraints/automaton.h
-    8158 samplers/penalties.h            19824 llama_cpp/functions.h           40105 constraints/making.h
-    8299 samplers/dry.h                  19886 llama_cpp/object.h              40351 constraints/sampler.h
-    8829 samplers/cut.h                  19939 llama_cpp/vocabulary.h          40440 constraints/constructors.h
-    8849 samplers/top_n_sigma.h          20014 text/reading.h                  40818 constraints/patterns.h
-    8956 samplers/top_k.h                20120 text/strings.h                  40907 constraints/looking.h
-    9012 samplers/tail_free.h            20218 text/values.h                   40977 constraints/thinking.h
-    9129 samplers/typical.h              20372 text/documents.h                41220 constraints/schedule.h
-    9198 samplers/top_p.h                20445 grammar/head.h                  41303 constraints/accepting.h
-    9237 samplers/min_p.h                20449 grammar/tree.h                  41484 constraints/drawing.h
-    9274 samplers/by_sums.h              21091 grammar/building.h              41722 constraints/state.h
-    9404 samplers/top_h.h                21487 grammar/finishing.h             41786 constraints/kind.h
-    9455 samplers/min_k.h                21790 grammar/reading.h               41845 constraints/top_p_decay.h
-    9515 samplers/xtc.h                  21879 grammar/gbnf.h                  41921 constraints/timestamps.h
-    9637 samplers/infill.h               22172 grammar/regex.h                 42115 constraints/accessors.h
-    9744 samplers/temperature.h          22589 grammar/derivatives.h           42222 stop/head.h
-    9905 samplers/smoothing.h            23405 grammar/vocabulary.h            42287 stop/search.h
-    9986 samplers/softmax.h              23859 grammar/triggers.h              42408 stop/making.h
-   10016 samplers/drafted.h              24333 grammar/matcher.h               42565 stop/text.h
-   10041 samplers/greedy.h               24604 grammar/cache.h                 42717 stop/patterns.h
-   10073 samplers/choose.h               24887 grammar/moving.h                42789 stop/settings.h
-   10159 samplers/ratio.h                25336 grammar/visits.h                42820 core/kinds.h
-   10223 samplers/draw.h                 25626 grammar/states.h                42862 base/restore.h
-   10299 samplers/dist.h                 25784 grammar/items.h                 42875 api/license.h
+       2 api/opening.h                   10316 samplers/dist.h                 25826 grammar/accepting.h
+     319 api/config.h                    10344 samplers/gumbel.h               26165 grammar/history.h
+     350 api/types.h                     10454 watermark/function.h            26266 grammar/waiting.h
+     669 api/missing.h                   10567 watermark/text.h                26573 grammar/room.h
+     684 api/sample.h                    10753 watermark/draw.h                26939 grammar/sampler.h
+     828 api/chains.h                    10958 samplers/mirostat.h             27193 grammar/forced.h
+    1125 api/samplers.h                  11183 samplers/adaptive_p.h           27380 grammar/hooks.h
+    1499 api/gumbel.h                    11332 samplers/ras.h                  27502 schema/head.h
+    1528 api/operator.h                  11395 samplers/custom.h               27677 schema/errors.h
+    1587 api/kv.h                        11445 config/describe.h               27792 schema/collections.h
+    1784 api/llama_cpp.h                 11614 config/from_params.h            27825 schema/references.h
+    1832 api/text_error.h                11670 config/orders.h                 28141 schema/strings.h
+    1851 api/grammar.h                   11942 config/numbers.h                28202 schema/numbers.h
+    2160 api/shards.h                    12087 config/set.h                    28404 schema/sets.h
+    2273 api/peers.h                     12263 config/texts.h                  28657 schema/formats.h
+    2408 api/drafts.h                    12442 config/settings.h               28926 schema/scalars.h
+    2567 api/constraints.h               12557 life/rollback.h                 29232 schema/goals.h
+    2970 api/watermark.h                 12795 life/chain.h                    29475 schema/alternatives.h
+    3144 api/stop.h                      13091 life/members.h                  30015 schema/objects.h
+    3284 api/vocab.h                     13201 life/update.h                   30598 schema/arrays.h
+    3327 api/search.h                    13371 life/copy.h                     30964 schema/satisfiable.h
+    3501 api/parts.h                     13532 rows/row.h                      31112 schema/whole.h
+    3553 base/switches.h                 13734 rows/reserve.h                  31267 tags/head.h
+    3856 base/random.h                   13802 rows/pieces.h                   31395 tags/words.h
+    3876 base/mt19937.h                  13911 rows/compact.h                  31509 tags/inside.h
+    3948 base/exact.h                    14092 rows/sums.h                     31648 tags/formats.h
+    4165 base/bits128.h                  14219 rows/changes.h                  32054 grammar/grammars.h
+    4241 base/elements.h                 14296 rows/cuts.h                     32122 peers/tables.h
+    4367 watermark/colours.h             14752 rows/typical.h                  32561 peers/values.h
+    4430 kernels/llama_cpp/contract.h    15060 rows/tail_free.h                33057 peers/llama_server.h
+    4452 kernels/contract.h              15128 rows/selecting.h                33125 peers/stops.h
+    4538 kernels/scalar.h                15264 rows/mirostat.h                 33184 peers/fields.h
+    4742 kernels/llama_cpp/scalar.h      15344 watermark/rows.h                33487 peers/requests.h
+    4751 kernels/sets.h                  15454 rows/flat.h                     33695 vocab/pieces.h
+    4800 kernels/vectors.h               15517 rows/logprobs.h                 33873 vocab/tokenizer_json.h
+    4882 kernels/avx512.h                15659 rows/support.h                  34091 vocab/gguf.h
+    4967 kernels/avx2.h                  15794 rows/step.h                     34266 shards/head.h
+    5031 kernels/sse2.h                  15811 run/apply.h                     34351 shards/bytes.h
+    5048 kernels/neon.h                  15878 run/writing.h                   34448 shards/merging.h
+    5071 kernels/wasm.h                  15977 run/arrays.h                    34737 shards/row.h
+    5087 kernels/generic.h               16058 run/walk.h                      34860 shards/answers.h
+    5107 kernels/shared.h                16166 run/again.h                     35304 shards/logprobs.h
+    5231 kernels/passes.h                16231 run/finish.h                    35562 shards/taking.h
+    5915 kernels/llama_cpp/passes.h      16270 run/draw.h                      35699 shards/asking.h
+    5967 kernels/check.h                 16358 run/sample.h                    35828 shards/prefix.h
+    5989 kernels/dispatch.h              16463 watermark/making.h              36050 shards/plans.h
+    6188 core/thresholds.h               16685 watermark/tails.h               36496 samplers/plans.h
+    6281 core/array.h                    16782 watermark/detect.h              36758 shards/way.h
+    6696 core/table.h                    17007 run/verify.h                    36901 shards/memory.h
+    6876 core/windows.h                  17112 run/batch.h                     36970 shards/batch.h
+    6964 constraints/record.h            17298 run/guide.h                     37374 drafts/head.h
+    7034 watermark/record.h              17339 life/state.h                    37425 drafts/block.h
+    7053 rows/work.h                     17500 operator/weights.h              37608 drafts/tree.h
+    7086 life/past.h                     17575 operator/search.h               37731 drafts/relaxed.h
+    7145 core/record.h                   17706 operator/run.h                  37812 drafts/ngram.h
+    7305 core/plans.h                    17866 kv/cells.h                      37948 search/head.h
+    7331 core/fields.h                   17890 kv/making.h                     38168 search/rows.h
+    7434 core/owners.h                   18110 kv/slot.h                       38249 search/states.h
+    7498 core/mt19937.h                  18242 kv/sequences.h                  38336 search/beams.h
+    7553 core/no_mt19937.h               18372 kv/data.h                       38719 search/unmask.h
+    7577 core/making.h                   18501 kv/update.h                     38840 text/automaton.h
+    7735 core/streams.h                  18619 kv/state.h                      38911 grammar/patterns.h
+    7771 life/state_fields.h             18818 llama_cpp/functions.h           39060 constraints/automaton.h
+    7859 samplers/llama_cpp.h            18880 llama_cpp/object.h              39099 constraints/making.h
+    7999 samplers/logit_bias.h           18933 llama_cpp/vocabulary.h          39345 constraints/sampler.h
+    8084 samplers/patch.h                19008 text/reading.h                  39434 constraints/constructors.h
+    8132 samplers/penalties.h            19114 text/strings.h                  39812 constraints/patterns.h
+    8274 samplers/dry.h                  19212 text/values.h                   39901 constraints/looking.h
+    8806 samplers/cut.h                  19366 text/documents.h                39971 constraints/thinking.h
+    8826 samplers/top_n_sigma.h          19439 grammar/head.h                  40214 constraints/schedule.h
+    8962 samplers/top_k.h                19443 grammar/tree.h                  40297 constraints/accepting.h
+    9018 samplers/tail_free.h            20085 grammar/building.h              40478 constraints/drawing.h
+    9135 samplers/typical.h              20481 grammar/finishing.h             40715 constraints/state.h
+    9196 samplers/top_p.h                20784 grammar/reading.h               40779 constraints/kind.h
+    9233 samplers/min_p.h                20873 grammar/gbnf.h                  40839 constraints/top_p_decay.h
+    9270 samplers/by_sums.h              21166 grammar/regex.h                 40915 constraints/timestamps.h
+    9400 samplers/top_h.h                21583 grammar/derivatives.h           41109 constraints/accessors.h
+    9451 samplers/min_k.h                22399 grammar/vocabulary.h            41216 stop/head.h
+    9511 samplers/xtc.h                  22853 grammar/triggers.h              41281 stop/search.h
+    9633 samplers/infill.h               23327 grammar/matcher.h               41402 stop/making.h
+    9740 samplers/temperature.h          23598 grammar/cache.h                 41559 stop/text.h
+    9909 samplers/smoothing.h            23881 grammar/moving.h                41711 stop/patterns.h
+    9990 samplers/softmax.h              24330 grammar/visits.h                41783 stop/settings.h
+   10020 samplers/drafted.h              24620 grammar/states.h                41814 core/kinds.h
+   10045 samplers/greedy.h               24778 grammar/items.h                 41856 base/restore.h
+   10076 samplers/choose.h               24902 grammar/masks.h                 41869 api/license.h
+   10162 samplers/ratio.h                25105 grammar/runs.h
+   10226 samplers/draw.h                 25317 grammar/entries.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4429,27 +4428,10 @@ static float sampi_green_logit(float l, float delta) { return sampi_finite(l + d
 #endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
-/* ---- kernels of llama.cpp's arithmetic ----
-  Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
-     explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result. expf: writes to e [n]
-     (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked elements; no logit may be
-     above max. */
-
-/* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
-   float. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
-}
-
-/* The parameters of add_terms. */
-typedef struct sampi_float_terms {
-    float max, most, a, b;
-    float sum; /* the sum of e^(x - max), from which p follows; 0 if the terms are not those of an entropy */
-} sampi_float_terms;
+/* ---- the kernel of llama.cpp's arithmetic ----
+  One more kernel of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937). "Slack" is explained in
+     kernels/contract.h: the elements that a kernel may overwrite beyond its result. expf: writes to e [n] (slack 32)
+     libm's expf of x - max, rounded to f32, and 0 for masked elements; no x may be above max. */
 
 /* The expf of glibc and musl for x <= 0: a table of 2^(n / 32), and a polynomial. */
 #define SAMPI_EXPF_3   1.6938359250920212e-06
@@ -4466,9 +4448,6 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEEFF76F2FB5E47, 0x3FEF199BDD85529C, 0x3FEF3720DCEF9069, 0x3FEF5818DCFBA487, 0x3FEF7C97337B9B5F,
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
-
-/* A bound of the relative difference between the estimate of a term and libm's term, down to e^-32. */
-#define SAMPI_TERM_DOUBT 3e-6f
 #endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
@@ -4526,8 +4505,7 @@ typedef struct sampi_kernels {
     bool (*survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
 #ifndef SAMP_NO_MT19937
-    double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*add_terms)(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum);
+    void (*expf)(const float *x, size_t n, float max, float *e);
 #endif
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
@@ -4762,24 +4740,12 @@ static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, f
 #endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/scalar.h ---- */
-/* ---- kernels of llama.cpp's arithmetic, one element at a time ----
-  The reference for the two kernels of kernels/llama_cpp/contract.h: they call libm's own expf for each element.
-     add_terms has no estimate here: it returns that no term is certain, and its caller adds the terms one by one. */
+/* ---- the kernel of llama.cpp's arithmetic, one element at a time ----
+  The reference for the kernel of kernels/llama_cpp/contract.h: it calls libm's own expf for each element. */
 
-static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
+static void sampi_expf_scalar(const float *x, size_t n, float max, float *e)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
-        sum += (double)e[i];
-    }
-    return sum;
-}
-
-static size_t sampi_add_terms_scalar(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum)
-{
-    (void)x, (void)c, (void)from, (void)sum;
-    return n; /* an estimate would take as long as libm */
+    for (size_t i = 0; i < n; i++) e[i] = expf(x[i] - max);
 }
 #endif
 /* ---- src/kernels/sets.h ---- */
@@ -5947,8 +5913,8 @@ SAMPI_T static void V(tint)(const sampi_colours *colours, uint32_t from, size_t 
 #endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/passes.h ---- */
-/* ---- kernels of llama.cpp's arithmetic, in vectors ----
-  The two kernels of kernels/llama_cpp/contract.h, compiled once for each set of 8 or 16 lanes. */
+/* ---- the kernel of llama.cpp's arithmetic, in vectors ----
+  The kernel of kernels/llama_cpp/contract.h, compiled once for each set of 8 or 16 lanes. */
 
 #if SAMPI_W > 4
 /* Calls libm for the one number for which versions of libm differ. */
@@ -5960,20 +5926,18 @@ static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 
 /* The published algorithm: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2]; the first factor comes from
    a table, the second is a polynomial of f. */
-SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
+SAMPI_T static void V(expf)(const float *x, size_t n, float max, float *e)
 {
     SAMPI_TIDY
     const V(d) by = V(alld)(32.0 * SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT), one = V(alld)(1.0);
     const V(d) c3 = V(alld)(SAMPI_EXPF_3), c2 = V(alld)(SAMPI_EXPF_2), c1 = V(alld)(SAMPI_EXPF_1);
-    const V(f) low = V(all)(-FLT_MAX), odd = V(all)(SAMPI_EXPF_ODD), next = V(all)(SAMPI_EXPF_END);
-    V(d) sum = V(alld)(0.0), d[4], s[4], f[4], y[4];
-    V(f) l[2], rounded;
+    const V(f) odd = V(all)(SAMPI_EXPF_ODD), next = V(all)(SAMPI_EXPF_END);
+    V(d) d[4], s[4], f[4], y[4];
+    V(f) l[2];
     V(m) asks[2];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         for (int k = 0; k < 2; k++) {
-            V(f) finite = V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX));
-            if (t != 1.0f) l[k] = V(select)(V(ge)(l[k], low), finite, l[k]);
             l[k] = V(max)(l[k] - V(all)(max), V(all)(-110.0f));
             asks[k] = V(lt_and)(V(ge)(l[k], odd), l[k], next);
         }
@@ -5983,40 +5947,12 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
         SAMPI_FOUR s[k] = (V(d))(V(lookup)(SAMPI_EXPF_TABLE, (V(q))s[k]) + ((V(q))s[k] << 47));
         SAMPI_FOUR y[k] = V(fmad)(c1, f[k], one);
         SAMPI_FOUR y[k] = V(fmad)(V(fmad)(c3, f[k], c2), f[k] * f[k], y[k]) * s[k];
-        for (int k = 0; k < 2; k++) {
-            rounded = V(narrow)(y[2 * k], y[2 * k + 1]);
-            V(store)(e + i + SAMPI_W * k, rounded);
-            sum += V(widen)(rounded, 0) + V(widen)(rounded, 1);
-        }
+        for (int k = 0; k < 2; k++) V(store)(e + i + SAMPI_W * k, V(narrow)(y[2 * k], y[2 * k + 1]));
         if (__builtin_expect(V(any)(asks[0] | asks[1]), 0)) V(ask)((const float *)l, e + i, 2 * SAMPI_W);
     }
-    return V(hsum)(sum);
 }
 
 #endif
-
-SAMPI_T static size_t V(add_terms)(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum)
-{
-    SAMPI_TIDY
-    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
-               b = V(all)(c->b), most = V(all)(c->most), none = V(all)(0.0f);
-    V(f) part[4] = { none, none, none, none }, l, d, p;
-    V(d) sums[2] = { V(alld)(0.0), V(alld)(0.0) };
-    V(t) doubts = { 0 };
-    for (size_t i = 0; i < n; i += SAMPI_W) {
-        V(take)(x + i, n - i, 1, &l);
-        V(near_exps)(&l, max, 1, &d, &p);
-        p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
-        d = (start + p) - start;
-        V(f) rest = p - d;
-        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_TERM_DOUBT), V(max)(rest, -rest)), half);
-        doubts = V(tally)(doubts, doubt, V(ge)(V(all)(-1.0f), none));
-        part[0] += d;
-    }
-    V(flush)(part, sums);
-    *sum += V(hsum)(sums[0]);
-    return V(total)(doubts);
-}
 #endif
 
 #undef V
@@ -6064,7 +6000,7 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
             sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
-#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_add_terms_##isa
+#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long
 #else
 #define SAMPI_KERNEL_EXPS(isa, long)
 #endif
@@ -6351,10 +6287,16 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
    must not be masked, and no logit may be NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
+/* Returns the number of candidates in the tile that begins at index `at`: at most SAMPI_TILE (256). */
+static size_t sampi_tile_of(const samp_token_data_array *cur, size_t at)
+{
+    return cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+}
+
 /* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
-    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+    const size_t n = sampi_tile_of(cur, at);
     (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
     return n;
 }
@@ -6751,27 +6693,6 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
-/* Sorts n keys of 64 bits by their upper halves, stably, 11 bits at a time (radix sort). */
-static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
-{
-    uint32_t start[3][2049];
-    memset(start, 0, sizeof start);
-    for (size_t i = 0; i < n; i++) {
-        start[0][(from[i] >> 32 & 2047) + 1]++;
-        start[1][(from[i] >> 43 & 2047) + 1]++;
-        start[2][(from[i] >> 54) + 1]++;
-    }
-    for (int pass = 0; pass < 3; pass++) {
-        uint32_t *next = start[pass];
-        const int shift = 32 + 11 * pass;
-        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
-        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-}
-
 /* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
   The object behind every samp_sampler, and the table of kinds, which describes each kind (type) of sampler. */
@@ -6873,12 +6794,8 @@ enum {
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* Flags for llama.cpp's arithmetic: the input that the sampler's function on rows accepts there, and a property of
-       its apply there. */
-    SAMPI_LLAMA_DIVIDED = 0x80000,      /* the sampler accepts logits that a temperature has yet to divide */
-    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* the sampler accepts candidates in order */
-    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* the sampler accepts a row with a floor, as SAMPI_TAKES_FLOOR says */
-    SAMPI_LLAMA_SORTS = 0x400000,       /* the sampler's apply sorts first, so the array may be sorted before it */
+    /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
+    SAMPI_SAME_IN_LLAMA = 0x80000,
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
     SAMPI_LISTS_ALL = 0x800000, /* the sampler may need a list of all tokens, which may be long */
@@ -6942,12 +6859,10 @@ typedef struct sampi_traits {
        an array first */
     int (*fast)(sampi_row *, sampi_sampler *);
 #ifndef SAMP_NO_MT19937
-    /* apply and fast in llama.cpp's arithmetic */
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
-    int (*fast_llama)(sampi_row *, sampi_sampler *);
-#define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* apply in llama.cpp's arithmetic */
+#define SAMPI_BY_LLAMA_CPP(apply) apply
 #else
-#define SAMPI_BY_LLAMA_CPP(apply, fast)
+#define SAMPI_BY_LLAMA_CPP(apply)
 #endif
 } sampi_traits;
 
@@ -7158,11 +7073,15 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
     sampi_change *change;       /* changed logits of a dense row, sorted by id */
-    float *logits;              /* [n] under MT19937 e^(l - max) of each token, or logits; the bits of a constraint's
-                                   mask, under both random sources */
+    uint32_t *bits;             /* [n / 32] the mask that a constraint with a long list makes of a row */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
-    int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;
+
+/* Returns memory in which work->n candidates can be sorted. It is free once a row has become an array. */
+static samp_token_data *sampi_memory_of(const sampi_work *work)
+{
+    return (samp_token_data *)(void *)work->x; /* of x, id and own */
+}
 
 /* ---- src/life/past.h ---- */
 /* ---- rollback: the structs ----
@@ -7309,6 +7228,7 @@ struct sampi_sampler {
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
     samp_token_data *at_memory;      /* while apply runs: memory for as many candidates as it gets, or NULL */
+    bool at_end;                     /* while apply runs: it ends a draw, of which only the token counts, not p */
     const struct sampi_draft *draft; /* the draft token that samp_verify tests instead of drawing, or NULL */
     const sampi_sampler *beside;     /* the grammar for which samp_grammar_sample draws from this chain, or NULL */
     sampi_state now, before;         /* before: the copy of `now` from the start of the running draw */
@@ -7632,7 +7552,7 @@ static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler 
 #else
 /* ---- src/core/no_mt19937.h ---- */
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
-  The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. */
+  The names of core/mt19937.h, for a library without llama.cpp's arithmetic. */
 
 #define SAMPI_RNG_NAMES "philox"
 
@@ -7653,14 +7573,6 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 #define sampi_take_over_mt(s, old)              ((void)0)
 #define sampi_io_mt(io, s)                      ((void)0)
 #define sampi_apply_of(traits, is_llama)        ((traits)->apply)
-#define sampi_is_divided(row)                   false
-#define sampi_is_llama_row(row)                 false
-#define sampi_sum_for_p(row)                    0.0
-#define sampi_open_llama(row, work)             ((void)0)
-#define sampi_draw_llama(job, plan, row, token) SAMPI_DECLINED
-#define sampi_fits_llama(row, s)                true
-#define sampi_view_llama(view, s)               SAMPI_DECLINED
-#define sampi_view_sorted_dist(view, s)         false
 #endif
 /* ---- src/core/making.h ---- */
 /* ---- making ----
@@ -7957,12 +7869,68 @@ typedef struct sampi_llama_sums {
 /* Returns the probability of a logit. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
+/* Returns 1 if libm's expf has the results of the kernels' expf, else -1, by 2048 arguments. */
+static SAMPI_COLD int sampi_try_expf(const sampi_kernels *k)
+{
+    static const float near_the_middle[8] = { -9.63555503e-05f, -0.00162497989f, -0.00327691319f, -0.00585649349f,
+                                              -0.0109626632f,   -0.0179022551f,  -0.0352634974f,  -0.0572585091f };
+    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
+    for (int tile = 0; tile < 8; tile++) {
+        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        if (tile == 0) memcpy(x, near_the_middle, sizeof near_the_middle);
+        k->expf(x, SAMPI_TILE, 0.0f, e);
+        for (int i = 0; i < SAMPI_TILE; i++)
+            if (e[i] != expf(x[i])) return -1;
+    }
+    return 1;
+}
+
+/* Writes e^(l - max) of the candidates from index `at` on, those of a tile (256), to e [SAMPI_TILE + 32], as libm's
+   expf gives them. */
+static bool sampi_llama_exps(const samp_token_data_array *cur, size_t at, float max, float *e)
+{
+    static int same; /* 1: the kernels have libm's expf; -1: they have another; 0: not tried yet */
+    const sampi_kernels *k = sampi_use();
+    float x[SAMPI_TILE];
+    const size_t n = sampi_copy_logits(cur, at, x);
+    const float top = sampi_max_of(x, n);
+    int is_same = SAMPI_INT_GET(&same);
+    if (is_same == 0) SAMPI_INT_PUT(&same, is_same = sampi_try_expf(k));
+    if (sampi_masked(top))
+        memset(e, 0, n * sizeof *e);
+    else
+        (is_same > 0 && top <= max ? k->expf : sampi_expf_scalar)(x, n, max, e);
+    return !sampi_masked(top);
+}
+
+/* Sets p of the candidates from index `at` on, those of a tile, to e divided by a sum. */
+static void sampi_llama_put(samp_token_data_array *cur, size_t at, const float *e, double sum)
+{
+    float x[SAMPI_TILE];
+    const size_t n = sampi_copy_logits(cur, at, x);
+    sampi_use()->put(cur->data + at, n, x, e, sum);
+}
+
 /* Returns the sums of an array, without writing p. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) sums.sum += expf(cur->data[i].logit - sums.max);
+    float e[SAMPI_TILE + 32];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_llama_exps(cur, at, sums.max, e) ? sampi_tile_of(cur, at) : 0;
+        for (size_t i = 0; i < n; i++) sums.sum += e[i];
+    }
     return sums;
+}
+
+/* Sets p of all candidates, from such sums. */
+static void sampi_llama_set_p(samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    float e[SAMPI_TILE + 32];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        (void)sampi_llama_exps(cur, at, sums->max, e);
+        sampi_llama_put(cur, at, e, (double)sums->sum);
+    }
 }
 
 /* Does what llama_sampler_softmax_impl does: sets p of all candidates, after sorting them if `sort`. Most samplers of
@@ -7970,9 +7938,8 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(const sampi_sampler *s, samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur, s->at_memory);
-    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
+    sampi_llama_sums sums = sampi_llama_sum(cur);
+    sampi_llama_set_p(cur, &sums);
     return sums;
 }
 
@@ -7994,9 +7961,14 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 
 /* Makes the other softmax of llama.cpp, which dist and the end of temp_ext use: p already is e^(l - max) rounded to
    float, and is divided by a sum that is a double. */
-static void sampi_llama_divide(samp_token_data_array *cur, double sum)
+static SAMPI_HOT void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
+    float e[SAMPI_TILE];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_tile_of(cur, at);
+        for (size_t i = 0; i < n; i++) e[i] = cur->data[at + i].p;
+        if (sampi_max_of(e, n) > 0.0f) sampi_llama_put(cur, at, e, sum);
+    }
 }
 
 /* sampi_llama_share returns -p ln p, a token's term of the entropy. */
@@ -8009,18 +7981,19 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* Makes the cut of top_p and typical: keeps the candidates up to the first at which the sum of p reaches `share` (or
-   exceeds it, if `exceed`), and all candidates if it never does. */
-static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
+/* Makes the cut of top_p and typical: keeps the candidates up to the first, in this order, at which the sum of p
+   reaches top_p's share or exceeds typical's; all candidates if it never does. */
+static void sampi_llama_keep_share(const sampi_sampler *s, samp_token_data_array *cur, const sampi_order *order,
+                                   const sampi_llama_sums *sums)
 {
+    const float share = s->u.cut.p;
     float run = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        bool enough = exceed ? run > share : run >= share;
-        if (!enough || i + 1 < min_keep) continue;
-        cur->size = i + 1;
-        return;
+    for (size_t i = 0, k = 0; i < cur->size; i++) {
+        if (i == k) k = sampi_sort_further(order, cur, k, cur->size, s->at_memory);
+        run += cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
+        if (i + 1 >= s->u.cut.min_keep && (order->score ? run > share : run >= share)) cur->size = i + 1;
     }
+    cur->sorted = !order->score;
 }
 #endif
 /* ---- src/samplers/logit_bias.h ---- */
@@ -8102,10 +8075,11 @@ SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi
             sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 #define SAMPI_LOGIT_BIAS_ROW \
-    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
+    "logit-bias", 0, 0, "", \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
         sampi_logit_bias_apply, sampi_fast_logit_bias, \
-        SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply, sampi_fast_logit_bias)
+        SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply)
 
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
@@ -8292,9 +8266,10 @@ SAMPI_HOOKS(PENALTIES, sampi_penalties_params, sampi_penalties_prepare, NULL, NU
 
 #define SAMPI_PENALTIES_ROW \
     "penalties", 0, 'e', "penalties", \
-        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_PENALTIES_FIELDS), sampi_penalties_is_off, &SAMPI_PENALTIES_HOOKS, \
-        sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply, sampi_fast_penalties)
+        sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply)
 
 /* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
@@ -8822,9 +8797,11 @@ SAMPI_HOOKS(DRY, sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry
             sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_DRY_ROW \
-    "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+    "dry", 0, 'd', "dry", \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \
-        SAMPI_BY_LLAMA_CPP(sampi_dry_apply, sampi_fast_dry)
+        SAMPI_BY_LLAMA_CPP(sampi_dry_apply)
 
 /* ---- src/samplers/cut.h ---- */
 /* ============================================================================================== >>truncation
@@ -8913,23 +8890,52 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Computes mean and deviation in two passes of float sums. */
+/* Returns `sum` increased by the squares (x - mean)^2 of x [n]: each square is added in double and the sum is rounded
+   to float, as in C++ with std::pow, which returns a double. */
+static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+{
+    const double from = (double)sum, half = ((double)sampi_unkey(sampi_key(sum) + 1) - from) / 2.0;
+    double moved[4] = { 0.0, 0.0, 0.0, 0.0 }, off[4] = { 0.0, 0.0, 0.0, 0.0 };
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) {
+            const double d = (double)(x[i + k] - mean), to = from + d * d, rounded = (double)(float)to;
+            const double rest = fabs(to - rounded);
+            off[k] = rest > off[k] ? rest : off[k];
+            moved[k] += rounded - from;
+        }
+    const bool tie = !(off[0] < half && off[1] < half && off[2] < half && off[3] < half);
+    const float end = (float)(from + ((moved[0] + moved[1]) + (moved[2] + moved[3])));
+    if (!tie && end <= FLT_MAX && sampi_key(end) >> 23 == sampi_key(sum) >> 23)
+        sum = end;
+    else
+        i = 0;
+    for (; i < n; i++) {
+        double d = (double)(x[i] - mean);
+        sum = (float)((double)sum + sampi_round(d * d));
+    }
+    return sum;
+}
+
+/* Computes mean and deviation of the unmasked logits in two passes of float sums. */
 static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
+    float x[SAMPI_TILE + 16], max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f, mean = 0.0f;
+    int32_t id[SAMPI_TILE + 16];
     if (cur->size < 2) return SAMP_OK;
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = cur->data[i].logit;
-        if (sampi_masked(l)) continue;
-        if (l > max) max = l;
-        sum += l;
-        count += 1.0f;
-    }
-    float mean = sum / count;
-    for (size_t i = 0; i < cur->size; i++) {
-        if (sampi_masked(cur->data[i].logit)) continue;
-        double x = (double)(cur->data[i].logit - mean);
-        squares = (float)((double)squares + sampi_round(x * x));
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t at = 0, n; at < cur->size; at += n) {
+            n = sampi_copy_logits(cur, at, x);
+            const size_t unmasked = sampi_use()->collect(x, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+            if (pass) {
+                squares = sampi_llama_squares(x, unmasked, mean, squares);
+                continue;
+            }
+            max = unmasked ? fmaxf(max, sampi_max_of(x, unmasked)) : max;
+            for (size_t i = 0; i < unmasked; i++) sum += x[i];
+            count += (float)unmasked;
+        }
+        mean = sum / count;
     }
     float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.cut.p * sigma);
     for (size_t i = 0; i < cur->size; i++)
@@ -8950,7 +8956,7 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
     "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma)
 
 
 /* ---- src/samplers/top_k.h ---- */
@@ -9004,9 +9010,9 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
         SAMPI_TO_K | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
-        sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
+        sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k)
 
 
 /* ---- src/samplers/tail_free.h ---- */
@@ -9121,9 +9127,9 @@ SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-        SAMPI_LISTS_ALL | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_ALL | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
-        sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
+        sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free)
 
 
 /* ---- src/samplers/typical.h ---- */
@@ -9161,21 +9167,14 @@ static double sampi_llama_typical_score(const sampi_order *order, const samp_tok
     return (double)d->p;
 }
 
-/* Sorts by score. p is computed again afterwards, from `sums`. */
-static void sampi_llama_sort_by_score(const sampi_sampler *s, samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
-{
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
-    sampi_sort(&by_score, cur, 0, cur->size, s->at_memory);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
-}
-
 /* Applies typical as llama.cpp does. The running sum of p, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
+    const sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
     sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
-    sampi_llama_sort_by_score(s, cur, &sums, sampi_llama_entropy(cur));
-    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+    float entropy = sampi_llama_entropy(cur);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_llama_keep_share(s, cur, &by_score, &sums);
     return SAMP_OK;
 }
 #endif
@@ -9189,10 +9188,9 @@ SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | \
-            SAMPI_LLAMA_SORTS, \
+        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
-        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
 
 
 /* ---- src/samplers/top_p.h ---- */
@@ -9212,9 +9210,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* Applies top_p as llama.cpp does. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(s, cur, false);
-    sampi_sort_all(cur, s->at_memory);
-    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+    sampi_llama_sums sums = sampi_llama_sum(cur);
+    sampi_llama_keep_share(s, cur, &SAMPI_BY_LOGIT, &sums);
     return SAMP_OK;
 }
 #endif
@@ -9228,10 +9225,9 @@ SAMPI_CUT_FIELDS(TOP_P, top_p, 0.95, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)
 
 
 /* ---- src/samplers/min_p.h ---- */
@@ -9265,10 +9261,10 @@ SAMPI_CUT_FIELDS(MIN_P, min_p, 0.05, 0, 0, "p");
 
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_min_p)
 
 
 /* ---- src/samplers/by_sums.h ---- */
@@ -9349,7 +9345,7 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 #define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
-        sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+        sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 {
@@ -9359,9 +9355,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_A, top_a, 0, 0, 0, "a");
 
 #define SAMPI_TOP_A_ROW \
-    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
+    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
         sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
 {
@@ -9450,7 +9446,7 @@ SAMPI_CUT_FIELDS(TOP_H, top_h, 1, 0, SAMPI_OPEN, "alpha");
     "top-h", 0, 'b', "top_h;top-h", \
         SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
-        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply)
 
 /* ---- src/samplers/min_k.h ---- */
 /* ---- min_k (Ding et al. 2026) ----
@@ -9509,7 +9505,7 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
     "min-k", 0, 'g', "min_k;min-k", \
         SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
-        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply)
 
 
 /* ---- src/samplers/xtc.h ---- */
@@ -9517,7 +9513,7 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
   With probability p (the coin) the sampler xtc removes all tokens of probability >= t except the least likely of them.
      */
 
-/* Is a logit's weight at least the required one? `what` points to the sums of the array, with this weight in `above`. */
+/* Is a logit's weight at least the required one? `what`: the sums of the array, with that weight in `above`. */
 static bool sampi_weighs_enough(const void *what, float l)
 {
     const sampi_sums *of = (const sampi_sums *)what;
@@ -9621,9 +9617,9 @@ static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
 SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
             SAMPI_BYTES_ONLY);
@@ -9631,7 +9627,7 @@ SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, N
 #define SAMPI_XTC_EXCEPT_ROW \
     "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
-        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, NULL)
+        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
 
 /* ---- src/samplers/infill.h ---- */
@@ -9739,7 +9735,7 @@ SAMPI_HOOKS(INFILL, sampi_infill_params, sampi_infill_prepare, NULL, NULL, NULL,
 
 #define SAMPI_INFILL_ROW \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
-        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
+        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply)
 
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
@@ -9766,13 +9762,22 @@ SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
+/* Multiplies all logits by r, or divides them by it. */
+static void sampi_scale_all(samp_token_data_array *cur, float r, bool divided)
+{
+    float x[SAMPI_TILE];
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        sampi_use()->scale(x, n, r, divided, x);
+        sampi_use()->put(cur->data + at, n, x, NULL, 1.0);
+    }
+}
+
 /* Multiplies all logits by 1 / t, for temp and temp_ext. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
-        float factor = 1.0f / t;
-        for (size_t i = 0; i < cur->size; i++)
-            if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
+        sampi_scale_all(cur, 1.0f / t, false);
     } else {
         sampi_mask_all_but(cur, sampi_argmax(cur));
     }
@@ -9814,8 +9819,7 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         sampi_mask_all_but(cur, sampi_llama_argmax(cur));
         return;
     }
-    for (size_t i = 0; i < cur->size; i++)
-        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
+    sampi_scale_all(cur, t, true);
 }
 
 /* Applies temp. It needs no entropy, so it neither sets p nor sorts. */
@@ -9885,9 +9889,9 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
-            SAMPI_LLAMA_BY_ORDER, \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_temp)
 
 static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
@@ -9897,9 +9901,9 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply, \
-        sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
+        sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext)
 
 
 /* ---- src/samplers/smoothing.h ---- */
@@ -9975,12 +9979,12 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 #define SAMPI_SMOOTHING_ROW \
     "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
         SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
-        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply)
 
 #define SAMPI_LOG_SOFTMAX_ROW \
     "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
-        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply)
 
 
 /* ---- src/samplers/softmax.h ---- */
@@ -10008,9 +10012,9 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
 #define SAMPI_SOFTMAX_ROW \
-    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply)
 
 
 /* ---- src/samplers/drafted.h ---- */
@@ -10064,10 +10068,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_greedy)
 
 
 /* ---- src/samplers/choose.h ---- */
@@ -10251,32 +10254,39 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 
-/* Draws, sets p of all candidates, and returns the sums from which p follows. */
+/* Draws, sets p of all candidates if anybody can read it, and returns the sums from which p follows. */
 static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
     sampi_sums sums = sampi_sum(cur);
-    sampi_set_p(cur, &sums);
+    if (!s->at_end) sampi_set_p(cur, &sums);
     return sums;
 }
 
 #ifndef SAMP_NO_MT19937
 /* Selects the first candidate in array order at which the sum of p reaches the share u of the total. */
-static void sampi_llama_choose(samp_token_data_array *cur, double u)
+static SAMPI_HOT void sampi_llama_choose(samp_token_data_array *cur, double u, bool sets_p)
 {
-    samp_token_data *d = cur->data;
-    float max = d[sampi_argmax(cur)].logit;
-    double sum = 0.0, run = 0.0;
-    for (size_t i = 0; i < cur->size; i++) {
-        d[i].p = expf(d[i].logit - max);
-        sum += (double)d[i].p;
-    }
+    const float max = cur->data[sampi_argmax(cur)].logit;
+    const size_t len = (cur->size / (64 * SAMPI_TILE) + 1) * SAMPI_TILE;
+    double sum = 0.0, run = 0.0, upto[65];
+    float e[SAMPI_TILE + 32];
     size_t chosen = 0;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_tile_of(cur, at);
+        samp_token_data *d = cur->data + at;
+        if (sampi_llama_exps(cur, at, max, e))
+            for (size_t i = 0; i < n; i++) sum += (double)(d[i].p = e[i]);
+        else
+            for (size_t i = 0; i < n; i++) d[i].p = 0.0f;
+        upto[at / len] = sum;
+    }
+    for (; chosen + len < cur->size && upto[chosen / len] < u * sum; chosen += len) run = upto[chosen / len];
     for (; chosen + 1 < cur->size; chosen++) {
-        run += (double)d[chosen].p;
+        run += (double)cur->data[chosen].p;
         if (run >= u * sum) break;
     }
-    sampi_llama_divide(cur, sum);
+    if (sets_p) sampi_llama_divide(cur, sum);
     cur->selected = (int64_t)chosen;
 }
 
@@ -10284,13 +10294,20 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
    which the running sum of p / sum reaches u. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
+    float e[SAMPI_TILE + 32];
     double sum = 0.0, run = 0.0;
     if (cur->size < 2) return 0;
-    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_llama_exps(cur, at, sums->max, e) ? sampi_tile_of(cur, at) : 0;
+        for (size_t i = 0; i < n; i++) sum += (double)(e[i] / sums->sum);
+    }
     double u = sampi_mt_double(sampi_mt_of(s));
-    for (size_t i = 0; i + 1 < cur->size; i++) {
-        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
-        if (run >= u) return i;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        (void)sampi_llama_exps(cur, at, sums->max, e);
+        for (size_t i = 0; i < sampi_tile_of(cur, at); i++) {
+            run += (double)(e[i] / sums->sum) / sum;
+            if (run >= u) return at + i;
+        }
     }
     return cur->size - 1;
 }
@@ -10310,7 +10327,7 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 #ifndef SAMP_NO_MT19937
 static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
+    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)), !s->at_end);
     return SAMP_OK;
 }
 #endif
@@ -10319,9 +10336,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_dist)
 
 
 /* ---- src/samplers/gumbel.h ---- */
@@ -10429,7 +10446,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 
 #define SAMPI_GUMBEL_ROW \
     "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
-        sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
+        sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
 
@@ -11145,10 +11162,9 @@ SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_
 
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | \
-            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
-        sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+        sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 
 static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
     SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
@@ -11159,9 +11175,9 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
-        sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+        sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 
 
 /* ---- src/samplers/adaptive_p.h ---- */
@@ -11189,15 +11205,16 @@ static float sampi_decay(float sum, float decay, float x)
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
-/* Replaces the logits of unmasked candidates by the adapted ones, computed from p. p becomes the old logit, which is
-   needed again when the token is known. */
-static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
+/* Replaces the logits of a tile's unmasked candidates by the adapted ones, computed from p = e [i] / sum; overwrites e
+   [SAMPI_TILE + 16]. p becomes the old logit, which is needed again when the token is known. */
+static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur, size_t at, float *e, float sum)
 {
-    float aim = sampi_adaptive_p_aim(&s->u.adaptive);
-    samp_token_data *d = cur->data;
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = d[i].logit;
-        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+    const size_t n = sampi_tile_of(cur, at);
+    samp_token_data *d = cur->data + at;
+    sampi_use()->adapt(e, n, sum, sampi_adaptive_p_aim(&s->u.adaptive));
+    for (size_t i = 0; i < n; i++) {
+        const float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = e[i];
         d[i].p = l;
     }
 }
@@ -11208,13 +11225,18 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
+    float p[SAMPI_TILE + 16];
     sampi_set_p(cur, &sums);
-    sampi_adapt(s, cur);
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        for (size_t i = 0; i < sampi_tile_of(cur, at); i++) p[i] = cur->data[at + i].p;
+        sampi_adapt(s, cur, at, p, 1.0f);
+    }
     cur->sorted = false;
     sampi_draw(s, cur);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
     s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit here */
+    if (s->at_end) return SAMP_OK;
     sums = sampi_sum(cur);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
@@ -11235,18 +11257,23 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 /* As in llama.cpp, the second softmax trusts `sorted`, although adapting the logits changes their order. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(s, cur, false);
+    float e[SAMPI_TILE + 32];
+    sampi_llama_sums sums = sampi_llama_sum(cur);
     if (s->u.adaptive.target < 0.0f) {
+        if (!s->at_end) sampi_llama_set_p(cur, &sums);
         cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
         return SAMP_OK;
     }
-    sampi_adapt(s, cur);
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        (void)sampi_llama_exps(cur, at, sums.max, e);
+        sampi_adapt(s, cur, at, e, sums.sum);
+    }
     sampi_llama_sums adapted = sampi_llama_sum(cur);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
     s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit here */
-    sampi_llama_softmax(s, cur, false);
+    if (!s->at_end) sampi_llama_set_p(cur, &adapted);
     cur->sorted = false;
     return SAMP_OK;
 }
@@ -11297,9 +11324,9 @@ SAMPI_HOOKS(ADAPTIVE_P, NULL, NULL, NULL, NULL, sampi_adaptive_p_accept, sampi_a
             sampi_adaptive_p_state, sampi_adaptive_p_take_over, sampi_adaptive_p_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_ADAPTIVE_P_ROW \
-    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
-        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
+        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p)
 
 
 /* ---- src/samplers/ras.h ---- */
@@ -11363,7 +11390,7 @@ SAMPI_HOOKS(RAS, NULL, sampi_ras_prepare, NULL, NULL, sampi_ras_accept, sampi_ra
 #define SAMPI_RAS_ROW \
     "ras", 10, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_RAS_FIELDS), NULL, &SAMPI_RAS_HOOKS, sampi_dist_apply, sampi_fast_dist, \
-        SAMPI_BY_LLAMA_CPP(sampi_dist_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_dist_apply)
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
@@ -11413,7 +11440,7 @@ SAMPI_HOOKS(CUSTOM, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sampi_
 
 #define SAMPI_CUSTOM_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
-        SAMPI_BY_LLAMA_CPP(NULL, NULL)
+        SAMPI_BY_LLAMA_CPP(NULL)
 
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
@@ -12886,6 +12913,8 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
 typedef struct sampi_ordinals {
     uint32_t next[SAMPI_N_KINDS]; /* for each kind, how many samplers have run: the ordinal of the next one */
     bool has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: `sorted` may be set with ties out of order */
+    bool is_checked;    /* the array is known to be good (sampi_check) */
+    bool ends_draw;     /* the next sampler ends a draw, of which only the token counts */
     sampi_work *work;   /* memory in which samplers may sort, or NULL */
 } sampi_ordinals;
 
@@ -12895,15 +12924,18 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
-    if (ordinal->work && cur->size <= ordinal->work->n)
-        s->at_memory = (samp_token_data *)(void *)ordinal->work->x; /* x, id and own are adjacent */
+    if (ordinal->work && cur->size <= ordinal->work->n) s->at_memory = sampi_memory_of(ordinal->work);
+    s->at_end = ordinal->ends_draw;
+    /* the array stays good, unless s may mask tokens */
+    ordinal->is_checked = traits->flags & (SAMPI_DROPS | SAMPI_SELECTS | SAMPI_MASKS_NONE);
     const bool is_llama = sampi_is_llama_cpp(s);
-    if (!is_llama && ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
+    if (!is_llama && ordinal->has_llama_cpp) sampi_recheck_order(cur); /* ties may be out of order */
     if (!is_llama && !(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
     int before = errno; /* libm sets errno on underflow */
     int status = sampi_apply_of(traits, is_llama)(s, cur);
     if (is_llama) errno = before;
     s->at_memory = NULL;
+    s->at_end = false;
     return status;
 }
 
@@ -12914,13 +12946,19 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     int status = samp_status(&s->base, NULL);
     if (status) return status;
     ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
-    if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
-        for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
+        const bool ends = ordinal->ends_draw;
+        for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++) {
+            ordinal->ends_draw = ends && i + 1 == all;
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
+        }
         return status;
     }
-    if ((status = sampi_check(cur)) || sampi_idles(s)) return status;
+    if (sampi_is_custom(s)) {
+        ordinal->is_checked = false;
+        return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
+    }
+    if ((!ordinal->is_checked && (status = sampi_check(cur))) || sampi_idles(s)) return status;
     return sampi_run_checked(s, cur, position, ordinal);
 }
 
@@ -12946,7 +12984,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
 /* Applies a sampler or a whole chain step by step; this defines samp_apply. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_ordinals ordinal = { { 0 }, false, s ? &s->work : NULL };
+    sampi_ordinals ordinal = { { 0 }, false, false, false, s ? &s->work : NULL };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
@@ -13508,17 +13546,6 @@ typedef struct sampi_job {
     bool accept;             /* whether the chain accepts the drawn token */
 } sampi_job;
 
-#ifndef SAMP_NO_MT19937
-/* The members of a row that only llama.cpp's arithmetic uses. All are 0 in the canonical arithmetic. */
-typedef struct sampi_row_llama {
-    bool divided;  /* the logits are x / r, not x * r */
-    bool by_order; /* the row is dense; an array of it has to be sorted, without masked tokens */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e = e^(x / t - max); or NULL */
-    double sum;                /* an array's p become work->logits / sum; 0: they stay */
-    samp_token_data_array cur; /* the candidates, once the row has become an array */
-} sampi_row_llama;
-#endif
-
 struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
@@ -13531,22 +13558,14 @@ struct sampi_row {
     const samp_token_data_array *array; /* the array of which the row is a view: an "id" is an index in it; or NULL */
     size_t n;
     float r;          /* a logit is x * r; 1 in a compact row */
+    bool divided;     /* a logit is x / r instead, as in llama.cpp's arithmetic */
     bool is_own;      /* the row is dense, and x is the workspace's copy, which may be changed in place */
     float top;        /* the maximum of x; changed elements do not count */
     bool sorts;       /* the last sampler has kept tokens for min_keep, so its steps would sort */
     float floor;      /* elements of a dense row below it count as masked; -FLT_MAX: no floor */
     size_t n_change;  /* how many elements of a dense row have another value (work->change) */
     samp_token token; /* the selected token, or -1 */
-#ifndef SAMP_NO_MT19937
-    sampi_row_llama llama;
-#endif
 };
-
-#ifndef SAMP_NO_MT19937
-static bool sampi_is_divided(const sampi_row *row) { return row->llama.divided; }
-static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf != NULL; }
-static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
-#endif
 
 #define SAMPI_DECLINED 1 /* result of a fast function that cannot work on the row: the chain continues step by step */
 
@@ -13560,7 +13579,7 @@ static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_scaled(const sampi_row *row, float x) { return sampi_is_divided(row) ? x / row->r : x * row->r; }
+static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
 
 static float sampi_logit_of(const sampi_row *row, float x)
 {
@@ -13584,7 +13603,7 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_logit_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
+    return sampi_least(sampi_logit_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
 }
 
 /* ---- opening a row ---- */
@@ -13637,9 +13656,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
-#ifndef SAMP_NO_MT19937
-    row->llama.divided = false;
-#endif
+    row->divided = false;
     row->is_own = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
@@ -13745,7 +13762,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_add_to_block(&size, (n + 32) * sizeof(float));
+    size_t bits = sampi_add_to_block(&size, (n + 31) / 32 * sizeof(uint32_t));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -13760,7 +13777,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     work->scratch = (float *)(void *)(base + scratch);
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
-    work->logits = (float *)(void *)(base + logits);
+    work->bits = (uint32_t *)(void *)(base + bits);
     work->own = (float *)(void *)(base + own);
     return SAMP_OK;
 }
@@ -13857,7 +13874,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
         it->x = it->buf;
     }
     if (row->r == 1.0f) return true;
-    row->k->scale(it->x, n, row->r, sampi_is_divided(row), it->buf);
+    row->k->scale(it->x, n, row->r, row->divided, it->buf);
     it->x = it->buf;
     return true;
 }
@@ -13875,17 +13892,17 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 }
 
 /* Writes the row's tokens to the workspace as an array of candidates, and returns this array. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
+static SAMPI_HOT samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
     sampi_pieces it;
     for (sampi_start(&it, row); sampi_next_logits(&it);) {
-        samp_token_data *d = cur.data + it.at;
         const float *l = it.x;
+        const int32_t *id = row->id ? row->id + it.at : NULL;
+        samp_token_data *d = cur.data + it.at;
         for (size_t i = 0, n = it.n; i < n; i++) {
-            d[i].id = sampi_id_at(row, it.at + i);
-            d[i].logit = l[i] + 0.0f; /* -0 becomes +0 */
-            d[i].p = 0.0f;
+            const samp_token_data one = { id ? id[i] : (samp_token)(it.at + i), l[i] + 0.0f, 0.0f };
+            d[i] = one; /* -0 has become +0 */
         }
     }
     return cur;
@@ -13987,7 +14004,7 @@ static void sampi_gather(sampi_row *row, float floor)
                    : sampi_pick_row(row, line, n, floor);
     }
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* the largest element is kept, unless it has another value (change) */
     if (has_changes) (void)sampi_scan(row);
@@ -14282,13 +14299,23 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_k, min_p ---- */
 
+/* Restores the row `before` a cut that has left fewer than n tokens, if llama.cpp would keep n: masked tokens count in
+   its arithmetic. */
+static int sampi_keeps_masked(sampi_row *row, const sampi_row *before, const sampi_sampler *s, size_t n)
+{
+    if (!sampi_is_llama_cpp(s) || row->n >= n) return SAMP_OK;
+    *row = *before;
+    return SAMPI_DECLINED;
+}
+
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
 {
     const size_t k = (size_t)s->u.top_k.k;
-    if (k >= row->n) return SAMP_OK;
+    const sampi_row before = *row;
+    if (k >= row->n) return sampi_is_llama_cpp(s) ? (int)SAMPI_DECLINED : SAMP_OK; /* llama.cpp sorts */
     if (!s->u.top_k.ties) {
         sampi_keep_first(row, k);
-        return SAMP_OK;
+        return sampi_keeps_masked(row, &before, s, k);
     }
     sampi_gather_first(row, k);
     if (k < row->n) sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
@@ -14328,9 +14355,16 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 /* Applies min_p to a row. The floor is the row's maximum + ln p, so no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
-    double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
-    sampi_keep_from(row, sampi_float_up(floor), sampi_min_keep(s));
-    return SAMP_OK;
+    const sampi_row before = *row;
+    const float max = sampi_row_max(row);
+    const size_t min_keep = sampi_min_keep(s);
+    float floor = sampi_float_up((double)max + sampi_ln(s->u.cut.p));
+#ifndef SAMP_NO_MT19937
+    if (sampi_is_llama_cpp(s)) floor = max + logf(s->u.cut.p);
+#endif
+    if (sampi_is_llama_cpp(s) && row->n < min_keep) return SAMPI_DECLINED;
+    sampi_keep_from(row, floor, min_keep);
+    return sampi_keeps_masked(row, &before, s, min_keep);
 }
 
 /* ---- top_p ----
@@ -14467,12 +14501,22 @@ static int sampi_scale_row(sampi_row *row, float t)
     return SAMP_OK;
 }
 
-static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
+/* llama.cpp divides by t. */
+static int sampi_fast_temp(sampi_row *row, sampi_sampler *s)
+{
+    const float t = s->u.temp.t;
+    if (!sampi_is_llama_cpp(s)) return sampi_scale_row(row, t);
+    if (sampi_is_compact(row) || row->r != 1.0f || !(t > 0.0f)) return SAMPI_DECLINED;
+    row->r = t;
+    row->divided = true;
+    return SAMP_OK;
+}
 
 /* Applies temp_ext to a row. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
-    if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
+    if (!(s->u.temp.delta > 0.0f)) return sampi_fast_temp(row, s);
+    if (sampi_is_llama_cpp(s)) return SAMPI_DECLINED;
     if (row->floor > -FLT_MAX) sampi_compact(row);
     sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     if (sums.n <= 1) return SAMP_OK;
@@ -15756,815 +15800,14 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     const sampi_traits *traits = sampi_traits_of(member->kind);
     if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
+    if (sampi_is_llama_cpp(member) && !(traits->flags & SAMPI_SAME_IN_LLAMA)) return SAMPI_DECLINED;
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
     if (status == SAMP_OK) ordinal->next[member->kind]++; /* the steps count a sampler that declines */
     return status;
 }
-#ifndef SAMP_NO_MT19937
-/* ---- src/rows/llama_cpp/sums.h ---- */
-/* ---- in llama.cpp's arithmetic: float sums over a row ----
-  The samplers of >>llama may work on a dense row (the caller's logits in place) instead of an array. */
 
-/* Does a float sum keep its sign and exponent while terms are added to it? m: the sum of all steps by which it grows;
-   w: the sum of the sizes of these steps. */
-static bool sampi_keeps_exponent(float sum, double m, double w)
-{
-    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
-    uint32_t u[3];
-    memcpy(&u[0], &sum, 4);
-    memcpy(&u[1], &lo, 4);
-    memcpy(&u[2], &hi, 4);
-    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
-}
-
-/* Adds up the steps by which a float sum `from` would grow if each x [n] alone were added to it. */
-static SAMPI_HOT bool sampi_float_sum_steps(const float *x, size_t n, float from, double *sum, double *way)
-{
-    const float half = sampi_half_ulp(from);
-    bool sure = true;
-    size_t i = 0;
-#if SAMPI_GNU
-    typedef float four __attribute__((vector_size(16)));
-    typedef int32_t bits __attribute__((vector_size(16)));
-    const four none = { 0.0f, 0.0f, 0.0f, 0.0f };
-    four up = none, size = none;
-    bits doubts = (bits)none;
-    for (; i + 4 <= n; i += 4) {
-        four v, d;
-        memcpy(&v, x + i, sizeof v);
-        d = (from + v) - from;
-        doubts |= (four)((bits)(v - d) & 0x7FFFFFFF) >= half + none;
-        up += d;
-        size += (four)((bits)d & 0x7FFFFFFF);
-    }
-    for (int k = 0; k < 4; k++) {
-        sure &= !doubts[k];
-        *sum += (double)up[k];
-        *way += (double)size[k];
-    }
-#endif
-    for (; i < n; i++) {
-        float d = (from + x[i]) - from;
-        sure &= fabsf(x[i] - d) < half;
-        *sum += (double)d;
-        *way += (double)fabsf(d);
-    }
-    return sure;
-}
-
-/* Returns sum + x [0] + x [1] + ..., each sum rounded to float, as a loop computes it. */
-static SAMPI_COLD float sampi_exact_float_sum(const float *x, size_t n, float sum)
-{
-    for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
-        double m = 0.0, w = 0.0;
-        if (sampi_float_sum_steps(x + at, end - at, sum, &m, &w) && sampi_keeps_exponent(sum, m, w))
-            sum = (float)((double)sum + m);
-        else
-            for (size_t i = at; i < end; i++) sum += x[i];
-    }
-    return sum;
-}
-
-/* Returns the kernel that computes libm's expf; if libm's results differ from the kernel's, a loop that calls libm. */
-typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
-static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
-{
-    static const float near_the_middle[8] = { -9.63555503e-05f, -0.00162497989f, -0.00327691319f, -0.00585649349f,
-                                              -0.0109626632f,   -0.0179022551f,  -0.0352634974f,  -0.0572585091f };
-    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
-    for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
-        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
-        if (tile == 0) memcpy(x, near_the_middle, sizeof near_the_middle);
-        (void)k->expf(x, SAMPI_TILE, 1.0f, 0.0f, e);
-        for (int i = 0; i < SAMPI_TILE; i++)
-            if (e[i] != expf(x[i])) work->libm = -1;
-    }
-    if (work->libm == 0) work->libm = 1;
-    return work->libm > 0 ? k->expf : sampi_expf_scalar;
-}
-
-/* Prepares a row for llama.cpp's arithmetic. work: the workspace, which keeps the result of the test above. */
-static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
-{
-    row->llama.expf = sampi_expf_of(work, row->k);
-}
-
-/* Returns the candidates of a compact row as a sorted array; x and id of the workspace are overwritten. */
-static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
-{
-    size_t n = row->n;
-    uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
-    samp_token_data_array cur = { row->work->candidate, n, -1, true };
-    for (size_t i = 0; i < n; i++) to[i] = (uint64_t)sampi_falling_key(row->x[i]) << 32 | (uint32_t)row->id[i];
-    memcpy(from, to, n * sizeof *to);
-    sampi_sort_keys(from, to, n);
-    for (size_t i = n; i > 0; i--) {
-        uint64_t u = row->work->w[i - 1];
-        samp_token_data *d = &cur.data[i - 1];
-        d->id = (samp_token)(uint32_t)u;
-        d->logit = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(u >> 32)));
-        d->p = 0.0f;
-    }
-    return cur;
-}
-
-/* Makes row->llama.cur the array of a row's remaining candidates, the row `left`. in_order: the array is sorted. */
-static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
-{
-    bool many = in_order && left->n > SAMPI_TILE;
-    row->llama.cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
-    if (in_order) sampi_sort_all(&row->llama.cur, NULL);
-    return SAMP_OK;
-}
-
-/* Makes row->llama.cur a sorted array of at least the first `want` candidates in order, or of all if there are fewer.
-   */
-static void sampi_llama_head(sampi_row *row, size_t want)
-{
-    sampi_row head = *row;
-    sampi_gather_first(&head, want < row->n ? want : row->n);
-    sampi_end_row(row, &head, true);
-}
-
-/* Makes row->llama.cur a sorted array of the first k candidates in order. Declines if fewer are not masked. */
-static int sampi_llama_keep_first(sampi_row *row, size_t k)
-{
-    sampi_row head = *row;
-    if (k > row->n) k = row->n;
-    sampi_keep_first(&head, k);
-    return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
-}
-
-/* Makes row->llama.cur an array of all candidates; in_order: a sorted one. */
-static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
-{
-    float t = row->r;
-    bool is_scaled = row->llama.by_order && row->llama.divided; /* llama.cpp sorts the row before it divides */
-    sampi_row all = *row;
-    if (is_scaled) all.llama.divided = false, all.r = 1.0f;
-    if (in_order) sampi_compact(&all); /* removes masked candidates */
-    sampi_end_row(row, &all, in_order);
-    if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
-}
-
-/* Has the row no masked tokens? */
-static bool sampi_is_full(const sampi_row *row)
-{
-    return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
-}
-
-/* Does this sampler's step begin with a sort of the candidates? If it declines, the array is then made sorted. */
-static bool sampi_llama_sorts(const sampi_sampler *s)
-{
-    return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
-           (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
-}
-
-/* Computes e^(l - max) for all tokens of `part` (the row, or some of its tokens), and writes them to work->logits. */
-static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
-{
-    double *tile = (double *)(void *)row->work->sum, sum = 0.0;
-    float *e = row->work->logits;
-    sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_tile(&it); sum += *tile++)
-        *tile = row->llama.expf(it.x, it.n, part->llama.divided ? part->r : 1.0f, max, e + it.at);
-    return sum;
-}
-
-/* Computes the terms of the n elements x of a tile with libm's expf: e^(l - max), or its share in the entropy if c->sum
-   is set; 0 for elements above c->most. */
-static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_float_terms *c,
-                                         float *e)
-{
-    (void)part->llama.expf(x, n, part->llama.divided ? part->r : 1.0f, c->max, e);
-    for (size_t i = 0; i < n; i++) {
-        if (x[i] > c->most)
-            e[i] = 0.0f;
-        else if (c->sum > 0.0f)
-            e[i] = sampi_llama_share(e[i] / c->sum);
-    }
-}
-
-/* Adds the terms (e^(l - max), or its share in the entropy) of `part`, some tokens of a row, to *sum. */
-static SAMPI_COLD bool sampi_llama_add_terms(const sampi_row *part, const sampi_float_terms *c, bool in_order,
-                                             float *sum)
-{
-    const sampi_kernels *k = part->k;
-    float e[SAMPI_TILE + 32], from = *sum;
-    double all = 0.0;
-    sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_tile(&it);) {
-        double m = 0.0, w = 0.0;
-        bool sure = from > 1e-3f && !part->llama.divided && k->add_terms(it.x, it.n, c, from, &m) == 0;
-        if (!sure || (in_order && !sampi_keeps_exponent(from, m, m))) {
-            sampi_llama_terms(part, it.x, it.n, c, e);
-            if (in_order) {
-                from = sampi_exact_float_sum(e, it.n, from);
-                continue;
-            }
-            m = 0.0;
-            if (!sampi_float_sum_steps(e, it.n, from, &m, &w)) return false;
-        }
-        all += m;
-        if (in_order)
-            from = (float)((double)from + m);
-        else if (all > (double)from)
-            return false;
-    }
-    *sum = in_order ? from : (float)((double)from + all);
-    return in_order || sampi_keeps_exponent(from, all, all);
-}
-
-/* Sorts a few floats in descending order (Shell sort). */
-static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
-{
-    for (size_t gap = n / 2; gap > 0; gap /= 2)
-        for (size_t i = gap; i < n; i++) {
-            float v = x[i];
-            size_t j = i;
-            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
-            x[j] = v;
-        }
-}
-
-/* Returns the float sum, from 0 on, of the terms (e^(l - max), or its share in the entropy) of those elements of `part`
-   that are at least `floor`, in the order of descending logits. */
-static SAMPI_COLD float sampi_llama_sum_descending(const sampi_row *part, const sampi_float_terms *c, float floor)
-{
-    sampi_work *work = part->work;
-    uint32_t *end = (uint32_t *)(void *)work->scratch;
-    const size_t last = sampi_n_lines(part->n);
-    const float range = c->max - floor < 60.0f ? c->max - floor : 60.0f, scale = (float)last / range;
-    float *x = work->x, *y = work->logits, sum = 0.0f;
-    sampi_row some = *part;
-    sampi_pieces it;
-    size_t n = 0;
-    for (sampi_start(&it, part); sampi_next_piece(&it);)
-        n += part->k->collect(it.x, NULL, 0, it.n, floor, INFINITY, x + n, work->id + n);
-    memset(end, 0, (last + 2) * sizeof *end);
-    for (size_t i = 0; i < n; i++) {
-        float at = (c->max - x[i]) * scale;
-        work->id[i] = at < (float)last ? (int32_t)at : (int32_t)last;
-        end[work->id[i] + 1]++;
-    }
-    for (size_t i = 1; i <= last; i++) end[i] += end[i - 1];
-    for (size_t i = 0; i < n; i++) y[end[work->id[i]]++] = x[i];
-    for (size_t i = 0, at = 0; i <= last; i++) {
-        size_t len = end[i] - at;
-        float to = sum;
-        if (len < 64 && i < last) continue;
-        sampi_set_tokens(&some, y + at, NULL, len);
-        if (!sampi_llama_add_terms(&some, c, false, &to)) {
-            sampi_sort_floats(y + at, len);
-            to = sum;
-            (void)sampi_llama_add_terms(&some, c, true, &to);
-        }
-        sum = to;
-        at += len;
-    }
-    return sum;
-}
-
-/* Returns the float sum of the terms (e^(l - max), or its share in the entropy) of `part`, in the order of descending
-   logits. head: the sum over row->llama.cur, the first elements of the part in this order. */
-static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_float_terms c,
-                                               float head)
-{
-    float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
-    c.most = sampi_next_down(row->llama.cur.data[row->llama.cur.size - 1].logit);
-    if (sampi_llama_add_terms(part, &c, false, &sum)) return sum;
-    c.most = INFINITY;
-    if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
-    return sampi_llama_sum_descending(part, &c, floor); /* elements below floor are too small to change a sum */
-}
-
-/* Sets sums->sum to the float sum of e^(l - max) over `part`, in the order of descending logits. */
-static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
-{
-    sampi_float_terms c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
-    float head = 0.0f;
-    for (size_t i = 0; i < row->llama.cur.size; i++) head += expf(row->llama.cur.data[i].logit - sums->max);
-    sums->sum = sampi_llama_sum_sorted(row, part, c, head);
-}
-
-/* A sum of n doubles has a relative error of at most n times this; the error of the sum it is compared with is
-   included. */
-#define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
-
-/* Makes row->llama.cur the head of a row (at least its first 512 candidates, sorted), and computes the sums over the
-   whole row. */
-static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
-{
-    if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
-    sampi_llama_head(row, 512);
-    if (row->llama.cur.size > row->n / 4) return false;
-    sums->max = row->llama.cur.data[0].logit;
-    sampi_llama_total(row, row, sums);
-    return true;
-}
-
-/* ---- src/rows/llama_cpp/samplers.h ---- */
-/* ---- llama.cpp's arithmetic on rows: the samplers ----
-  The functions that the table of kinds names as fast_llama. */
-
-/* Applies top_k. If k is the number of all candidates or more, the row keeps its tokens, and counts as sorted. */
-static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
-{
-    if (s->u.top_k.ties) return SAMPI_DECLINED;
-    if ((size_t)s->u.top_k.k >= row->n && !row->llama.divided && sampi_is_full(row)) {
-        row->llama.by_order = true;
-        return SAMP_OK;
-    }
-    return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
-}
-
-/* Applies min_p. */
-static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
-{
-    float floor = sampi_row_max(row) + logf(s->u.cut.p);
-    sampi_row head = *row;
-    sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->llama.by_order);
-    return sampi_llama_keep_first(row, sampi_min_keep(s));
-}
-
-/* Applies top_p. llama.cpp adds the sum in the order of ascending ids (unless the row is sorted), and then cuts the
-   sorted candidates. */
-static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
-{
-    sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    sampi_float_terms c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
-    if (!row->llama.by_order)
-        (void)sampi_llama_add_terms(row, &c, true, &sums.sum);
-    else if (!sampi_llama_sorted_sums(row, &sums))
-        return SAMPI_DECLINED;
-    for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
-        sampi_llama_head(row, want);
-        samp_token_data_array *cur = &row->llama.cur;
-        size_t size = cur->size;
-        if (size < want && size < row->n) return SAMPI_DECLINED;
-        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
-        sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
-        if (cur->size < size || size == row->n) return SAMP_OK;
-    }
-}
-
-/* Returns `sum` increased by the squares (x - mean)^2 of x [n], for top_n_sigma. */
-static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
-{
-    const double half = (double)sampi_half_ulp(sum), from = (double)sum;
-    double moved = 0.0;
-    bool tie = false;
-    size_t i = 0;
-#if SAMPI_GNU
-    typedef float pair __attribute__((vector_size(8)));
-    typedef double two __attribute__((vector_size(16)));
-    typedef int64_t bits __attribute__((vector_size(16)));
-    /* 1.5 * 2^52 ulps of the sum; a double to which this is added is rounded to these ulps */
-    const double grid = half * 13510798882111488.0;
-    const two none = { 0.0, 0.0 };
-    two move = none;
-    bits ties = (bits)none;
-    for (; i + 2 <= n; i += 2) {
-        pair v;
-        memcpy(&v, x + i, sizeof v);
-        two d = __builtin_convertvector(v - mean, two);
-        d *= d;
-        SAMPI_OPAQUE(d);
-        two to = from + d, rounded = to + grid - grid;
-        ties |= (two)((bits)(to - rounded) & INT64_MAX) >= half + none;
-        move += rounded - from;
-    }
-    tie = ties[0] || ties[1];
-    moved = move[0] + move[1];
-#endif
-    for (; i < n; i++) {
-        double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
-        tie |= !(fabs(to - rounded) < half);
-        moved += rounded - from;
-    }
-    if (!tie && sampi_keeps_exponent(sum, moved, moved)) return (float)(from + moved);
-    for (i = 0; i < n; i++) {
-        double d = (double)(x[i] - mean);
-        sum = (float)((double)sum + sampi_round(d * d));
-    }
-    return sum;
-}
-
-/* Applies top_n_sigma in two passes over the unmasked logits, tile by tile. */
-static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
-{
-    float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
-    int32_t id[SAMPI_TILE + 16];
-    sampi_pieces it;
-    if (row->llama.divided) return SAMPI_DECLINED;
-    if (row->n < 2) return SAMP_OK;
-    for (int pass = 0; pass < 2; pass++) {
-        for (sampi_start(&it, row); sampi_next_tile(&it);) {
-            size_t n = row->k->count(it.x, it.n, -FLT_MAX);
-            bool is_full = n == it.n;
-            if (!is_full) (void)row->k->collect(it.x, NULL, 0, it.n, -FLT_MAX, INFINITY, x, id);
-            if (pass)
-                squares = sampi_llama_squares(is_full ? it.x : x, n, mean, squares);
-            else
-                sum = sampi_exact_float_sum(is_full ? it.x : x, n, sum), count += (float)n;
-        }
-        mean = sum / count;
-    }
-    float sigma = (float)sqrt((double)(squares / count));
-    float floor = sampi_row_max(row) - sampi_roundf(s->u.cut.p * sigma);
-    if (floor > -FLT_MAX) row->floor = floor;
-    return SAMP_OK;
-}
-
-/* Applies xtc. The tokens that it removes are masked in the row. The row counts as sorted afterwards. */
-static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
-{
-    sampi_llama_sums sums;
-    if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (row->array) return SAMPI_DECLINED; /* samp_apply has to write the whole array in order */
-    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    const samp_token_data *d = row->llama.cur.data;
-    size_t above = 0;
-    while (above < row->llama.cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
-    if (above == row->llama.cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
-    for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
-        sampi_set_element(row, (size_t)d[i].id, -INFINITY);
-    row->llama.by_order = true;
-    row->llama.cur.data = NULL;
-    return sampi_end_changes(row, true);
-}
-
-/* Finds the index *i of the token that the random number u in [0, 1) selects: the first at which the running sum
-   reaches u * sum. */
-static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
-{
-    const double *tile = (const double *)(const void *)row->work->sum;
-    const float *e = row->work->logits;
-    double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
-    size_t at = 0;
-    if (!row->llama.by_order) {
-        while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
-        for (; at < row->n && run < want; at++) before = run, run += (double)e[at];
-    } else {
-        sampi_row sorted = *row;
-        float max = sampi_row_max(row);
-        sorted.llama.divided = false;
-        sorted.r = 1.0f;
-        sampi_llama_head(&sorted, 1024);
-        if (sorted.llama.cur.size > row->n / 4) return false;
-        row->llama.cur = sorted.llama.cur;
-        if (row->llama.divided) sampi_llama_scale(&row->llama.cur, row->r);
-        for (; at < row->llama.cur.size && run < want; at++)
-            before = run, run += (double)expf(row->llama.cur.data[at].logit - max);
-    }
-    *i = at - 1;
-    return at > 0 && before < want - off && run >= want + off;
-}
-
-/* Finds the same token as sampi_llama_find, for a row that does not count as sorted, from estimates of the sums of
-   tiles; only the terms of one tile are computed. */
-static SAMPI_COLD bool sampi_llama_find_by_estimates(sampi_row *row, float max, double u, size_t *i)
-{
-    double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
-    float r = row->llama.divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
-    size_t t = 0, at = 0;
-    sampi_pieces it;
-    if (row->llama.by_order || !(fabsf(max) < 1000.0f)) return false;
-    for (sampi_start(&it, row); sampi_next_tile(&it); t++) {
-        row->k->sweep(it.x, it.n, r, max, &tile[t], &d);
-        z += tile[t];
-        s += d;
-    }
-    double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
-    for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
-    sampi_tile_at(&it, t * SAMPI_TILE);
-    (void)row->llama.expf(it.x, it.n, row->llama.divided ? row->r : 1.0f, max, e);
-    for (; at < it.n && run < want; at++) before = run, run += (double)e[at];
-    *i = t * SAMPI_TILE + at - 1;
-    return at > 0 && before < want - off && run >= want + off;
-}
-
-/* Applies dist to a row. */
-static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
-{
-    bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
-    double u = sampi_mt_double(sampi_mt_of(s));
-    size_t i;
-    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* llama.cpp selects the first token, which is masked */
-    if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
-    float max = sampi_row_max(row);
-    if (sampi_llama_find_by_estimates(row, max, u, &i)) {
-        row->token = sampi_id_at(row, i);
-        return SAMP_OK;
-    }
-    double sum = sampi_llama_exps(row, row, max);
-    if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
-        row->token = row->llama.by_order ? row->llama.cur.data[i].id : sampi_id_at(row, i);
-    } else {
-        row->perf->n_exact++;
-        sampi_llama_array(row, row->llama.by_order);
-        sampi_llama_choose(&row->llama.cur, u);
-        row->token = row->llama.cur.data[row->llama.cur.selected].id;
-    }
-    row->llama.cur.data = NULL;
-    return SAMP_OK;
-}
-
-/* Applies dist, as the last member of a chain, to the array row->llama.cur. p is not changed. */
-static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
-{
-    samp_token_data_array *cur = &row->llama.cur;
-    sampi_row all = *row;
-    size_t i;
-    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
-    sampi_set_tokens(&all, row->work->x, NULL, cur->size);
-    all.llama.by_order = false;
-    (void)sampi_scan(&all);
-    bool found = sampi_llama_find_by_estimates(&all, all.top, u, &i);
-    if (!found) {
-        double sum = sampi_llama_exps(&all, &all, all.top);
-        found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
-    }
-    if (found)
-        cur->selected = (int64_t)i;
-    else
-        sampi_llama_choose(cur, u);
-}
-
-/* Returns the entropy of a row. Its first candidates are in row->llama.cur, sorted and with p. */
-static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
-{
-    sampi_float_terms c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
-    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
-}
-
-/* Applies typical to the tokens of a row whose logits are at least `floor`. The row has no masked tokens. */
-static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
-                                                float entropy, float floor)
-{
-    samp_token_data_array *cur = &row->llama.cur;
-    const float *e = row->work->logits;
-    sampi_row part = *row;
-    bool as_given = row->x && row->n_change == 0;
-    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* with the error of a float sum */
-    (void)sampi_llama_exps(row, row, sums->max);
-    sampi_gather(&part, floor);
-    for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
-    *cur = sampi_sorted_array(&part);
-    size_t end = 0;
-    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* to one token behind the kept ones */
-        const size_t i = end;
-        const float score = cur->data[i].logit;
-        for (; end < part.n && cur->data[end].logit == score; end++) {
-            samp_token_data *d = &cur->data[end];
-            d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
-            run += (double)(d->p = e[d->id] / sums->sum);
-        }
-        sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
-    }
-    cur->size = end;
-    cur->sorted = false;
-    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy), below = expf(floor - sums->max) / sums->sum;
-    return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
-}
-
-/* Applies typical. */
-static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
-{
-    sampi_llama_sums sums;
-    samp_token_data_array *cur = &row->llama.cur;
-    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    size_t size = cur->size;
-    for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
-    float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
-    if (last > 0.0f && -logf(last) > entropy) {
-        sampi_llama_sort_by_score(s, cur, &sums, entropy);
-        sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-        float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
-        if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
-    }
-    float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
-    size_t many = 2 * s->u.cut.min_keep;
-    float low = many > size && many < row->n ? sampi_row_bound(row, many) : floor;
-    if (low < floor) floor = low;
-    bool found = sampi_llama_typical_from(row, s, &sums, entropy, floor) ||
-                 sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
-    if (!found) cur->data = NULL;
-    return found ? SAMP_OK : (int)SAMPI_DECLINED;
-}
-
-/* Temperature 0: sets the floor to the maximum, and masks all tokens that equal it except the first. */
-static SAMPI_COLD int sampi_llama_mask_all_but_first(sampi_row *row)
-{
-    sampi_row best = *row;
-    sampi_gather_first(&best, 1);
-    float max = best.top;
-    size_t n = best.n;
-    if (!sampi_has_room(row, n)) return SAMPI_DECLINED;
-    for (size_t i = 0, seen = 0; i < n; i++)
-        if (best.x[i] == max && seen++ > 0) sampi_set_element(row, (size_t)best.id[i], -INFINITY);
-    row->floor = max;
-    return sampi_end_changes(row, true);
-}
-
-/* Applies temp or temp_ext. The row's elements stay; they are divided by the temperature whenever logits are read. */
-static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
-{
-    float t = s->u.temp.t;
-    if (row->llama.divided) return SAMPI_DECLINED;
-    if (s->u.temp.delta > 0.0f) {
-        sampi_llama_sums sums;
-        if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-        for (size_t i = 0; i < row->llama.cur.size; i++)
-            row->llama.cur.data[i].p = sampi_llama_p(&sums, row->llama.cur.data[i].logit);
-        t = sampi_llama_temp_of(s, sampi_llama_row_entropy(row, &sums), row->n);
-        row->llama.cur.data = NULL;
-        if (!(t > 0.0f)) return SAMPI_DECLINED;
-        row->llama.by_order = true;
-    } else if (!(t > 0.0f)) {
-        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_all_but_first(row);
-    }
-    row->r = t;
-    row->llama.divided = true;
-    return SAMP_OK;
-}
-
-/* Returns the index that sampi_llama_discrete would select with the random number u, for probabilities e / sum. */
-static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
-{
-    double all = 0.0, run = 0.0;
-    size_t i = 0;
-    for (size_t j = 0; j < n; j++) all += (double)(e[j] / sum);
-    for (; i + 1 < n; i++) {
-        run += (double)(e[i] / sum) / all;
-        if (run >= u) break;
-    }
-    return i;
-}
-
-/* Applies adaptive_p. llama.cpp draws from p, which is e / sum rounded to float; this code searches the sums of e, so
-   that rounding is the error that it allows for. */
-static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
-{
-    float max = sampi_row_max(row), *e = row->work->logits;
-    bool adapts = !(s->u.adaptive.target < 0.0f);
-    size_t i;
-    if (row->n < 2) return SAMPI_DECLINED;
-    double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_exact_float_sum(e, row->n, 0.0f) };
-    float sum = sums.sum;
-    if (adapts) {
-        sampi_row adapted = *row;
-        row->k->adapt(e, row->n, sum, sampi_adaptive_p_aim(&s->u.adaptive));
-        bool is_full = sampi_is_full(row);
-        for (i = 0; i < row->n && !is_full; i++)
-            if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
-        memcpy(row->work->x, e, row->n * sizeof *e);
-        sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
-        (void)sampi_scan(&adapted);
-        total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_exact_float_sum(e, row->n, 0.0f);
-    }
-    double u = sampi_mt_double(sampi_mt_of(s));
-    if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
-        row->perf->n_exact++;
-        i = sampi_llama_discrete_of(e, row->n, sum, u);
-    }
-    float l = sampi_logit_of(row, sampi_present(row, i));
-    if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
-    row->token = (samp_token)i;
-    row->llama.sum = (double)sum;
-    if (adapts) {
-        s->now.pending = row->array ? row->array->data[i].id : row->token;
-        s->now.pending_p = sampi_llama_p(&sums, l);
-        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply writes these logits */
-    }
-    return SAMP_OK;
-}
-
-/* Is the surprise of the logit l at most mu? `what` points to the sampler and the sums; sampi_least calls this. */
-static bool sampi_llama_reaches(const void *what, float l)
-{
-    const void *const *of = (const void *const *)what;
-    return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
-}
-
-/* Draws from the kept tokens of a row as sampi_llama_discrete does, and changes mu. row->llama.cur has the first of
-   these tokens in order, and `sums` are the sums over all of them. total: their sum of e^(l - max), with an error of at
-   most `doubt`. p is rounded to float, so the sum of all p has an error of at most `off`. False: the error could change
-   the token. */
-static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
-                                                 double u, double total, double doubt)
-{
-    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0;
-    samp_token_data *d = row->llama.cur.data;
-    size_t i = 0;
-    for (size_t j = 0; j < row->llama.cur.size; j++) {
-        d[j].p = sampi_llama_p(sums, d[j].logit);
-        head += (double)d[j].p;
-        head_e += (double)expf(d[j].logit - sums->max);
-    }
-    double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
-    double off = fabs(rest) * (1.0 / (1 << 23)) + 1e-15 * (double)row->n + doubt / (double)sums->sum;
-    for (; i < row->llama.cur.size && run < want; i++) before = run, run += (double)d[i].p;
-    if (i == 0 || !(before < want - off && run >= want + off)) return false;
-    row->token = d[i - 1].id;
-    sampi_llama_follow(s, d[i - 1].p);
-    row->llama.cur.data = NULL;
-    return true;
-}
-
-/* Returns an estimate of the sum of e^(l - max) over some tokens of a row; *doubt: a bound of its error, as in
-   sampi_llama_find_by_estimates. */
-static SAMPI_COLD double sampi_llama_estimate_total(const sampi_row *part, float max, double *doubt)
-{
-    double sum = 0.0, slope = 0.0, z, s;
-    sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_piece(&it);) {
-        part->k->sweep(it.x, it.n, 1.0f, max, &z, &s);
-        sum += z;
-        slope += s;
-    }
-    *doubt = 5e-6 * sum + 1e-6 * slope;
-    return sum;
-}
-
-/* Applies mirostat or mirostat_v2. */
-static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
-{
-    bool v1 = s->kind == SAMPI_MIROSTAT;
-    sampi_llama_sums sums;
-    if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
-    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->llama.cur, &sums);
-    if (keep < row->llama.cur.size) {
-        row->llama.cur.size = keep;
-        (void)sampi_llama_mirostat_select(s, &row->llama.cur);
-        row->token = row->llama.cur.data[row->llama.cur.selected].id;
-        if (!row->array) row->llama.cur.data = NULL;
-        return SAMP_OK;
-    }
-    if (row->array) return SAMPI_DECLINED; /* samp_apply has to write all kept tokens in order */
-    const void *of[2] = { s, &sums };
-    float floor = v1 ? 0.0f
-                     : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
-    if (!v1) keep = sampi_row_count(row, floor, INFINITY);
-    double u = sampi_mt_double(sampi_mt_of(s));
-    for (int is_exact = 0; is_exact < 2; is_exact++) {
-        sampi_row part = *row;
-        if (keep < row->n && v1) sampi_keep_first(&part, keep);
-        if (keep < row->n && !v1) sampi_gather(&part, floor);
-        double doubt = 0.0;
-        double total = is_exact ? sampi_llama_exps(row, &part, sums.max)
-                                : sampi_llama_estimate_total(&part, sums.max, &doubt);
-        if (keep < row->n) {              /* otherwise the part is the whole row */
-            float *x = row->work->logits; /* sampi_llama_head below overwrites the part, so it is copied */
-            memcpy(x, part.x, part.n * sizeof *x);
-            sampi_set_tokens(&part, x, NULL, part.n);
-            sampi_llama_head(row, 512);
-            if (row->llama.cur.size > part.n) return SAMPI_DECLINED;
-            if (!is_exact) sampi_llama_total(row, &part, &sums);
-        }
-        if (sampi_llama_mirostat_draw(row, s, &sums, u, total, doubt)) return SAMP_OK;
-    }
-    return SAMPI_DECLINED;
-}
-
-/* ---- src/rows/llama_cpp/step.h ---- */
-/* ---- one sampler on the row, in llama.cpp's arithmetic ----
-  In llama.cpp's arithmetic sums are floats, added in the order of the candidates. */
-
-/* Runs one sampler on a dense row in llama.cpp's arithmetic. last: it is the last member of the chain. */
-static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
-{
-    const sampi_traits *traits = sampi_traits_of(member->kind);
-    sampi_mt before, *mt = sampi_has_mt(member) ? sampi_mt_of(member) : NULL;
-    if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
-    if (row->llama.by_order &&
-        (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->llama.divided && member->kind != SAMPI_DIST)))
-        return SAMPI_DECLINED;
-    if ((row->llama.divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
-        sampi_flatten(row);
-    if (mt) before = *mt;
-    int status = traits->fast_llama(row, member);
-    if (status == SAMPI_DECLINED && mt) *mt = before;
-    return status;
-}
-
-/* Can a sampler work on a view, a row that was an array? If the array was sorted, dist and the temperatures cannot:
-   dist adds in the order of the array, and a temperature keeps that order, but a row has its tokens in the order of
-   ids. */
-static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
-{
-    return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
-}
-#endif
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
   samp_apply applies a sampler to the user's array of candidates, in place. */
@@ -16605,7 +15848,6 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
    be read more than once. SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
-    const bool is_llama = sampi_is_llama_cpp(s);
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
     sampi_row *row = &view->row;
@@ -16622,7 +15864,6 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
-    if (is_llama) sampi_open_llama(row, work);
     row->top = -INFINITY;
     sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
@@ -16676,8 +15917,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* Writes the logits of the remaining candidates to the array, by ascending id, and their p: from `sums`, or from the
-   row's sum in llama.cpp's arithmetic; without both p stays. e: the result of sampi_view_exps, or NULL. */
+/* Writes the logits of the remaining candidates to the array, by ascending id, and their p from `sums`; without sums p
+   stays. e: the result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -16695,10 +15936,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
             if (!e) (void)row->k->weights(it.x, it.n, sums->max, NULL, own);
             row->k->probs(it.x, e ? e + it.at : own, it.n, sums->max, (double)sums->z, p);
         }
-        if (sampi_sum_for_p(row) > 0.0)
-            row->k->put(d + it.at, it.n, it.x, row->work->logits + it.at, sampi_sum_for_p(row));
-        else
-            row->k->put(d + it.at, it.n, it.x, sums ? p : NULL, 1.0);
+        row->k->put(d + it.at, it.n, it.x, sums ? p : NULL, 1.0);
     }
 }
 
@@ -16723,14 +15961,14 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->max = sampi_row_max(row);
         sums->z = sampi_view_exps(view, sums->max, &e);
     }
-    if (view->drops || sums || sampi_sum_for_p(row) > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
     cur->sorted = false;
-    if (view->sorts) sampi_sort(&view->order, cur, 0, n, (samp_token_data *)(void *)row->work->x);
+    if (view->sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
     cur->sorted = view->sorts && !view->order.score;
     if (index < 0) return;
     cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
@@ -16765,18 +16003,23 @@ static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler
     return sampi_sets_p(s);
 }
 
+/* Can this sampler work on views? */
+static SAMPI_COLD bool sampi_has_views(const sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    return flags & SAMPI_VIEW && (!sampi_is_llama_cpp(s) || flags & SAMPI_SAME_IN_LLAMA);
+}
+
 /* Can this sampler work on the open view, that is, on the user's array as a row? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (sampi_is_llama_row(row) != sampi_is_llama_cpp(s)) return false;
-    if (sampi_is_llama_row(row)) return sampi_fits_llama(row, s);
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
     if (view->drops && sampi_temp_masks(s)) return false; /* s masks tokens, which have to remain in the array */
-    return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
+    return sampi_has_views(s) && (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
 /* Applies one sampler to the row of an open view (the user's array, worked on as a row), and closes the view if
@@ -16811,204 +16054,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }
-#ifndef SAMP_NO_MT19937
-/* ---- src/run/arrays_llama_cpp.h ---- */
-/* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
-  The counterpart of run/arrays.h under MT19937: a view is the user's array, worked on as a row. llama.cpp adds floats
-     and doubles in the order of the array, and the result depends on that order. */
 
-/* Returns how much a sum of doubles that begins one ulp above `sum` grows when the elements e of a tile are added. */
-static double sampi_llama_odd_sum(const float *e, double sum, double d)
-{
-    const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
-    double a = sum, b = up;
-    for (size_t i = 0; i < SAMPI_TILE && b - a == ulp; i++) a += (double)e[i], b += (double)e[i];
-    return d + (b - a - ulp);
-}
-
-/* Returns the sum e [0] + e [1] + ..., as a loop of doubles computes it; tile [i] gets the sum after tile i. */
-static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
-{
-    double sum = 0.0;
-    for (size_t at = 0, len; at < n; at += len, tile += 4) {
-        double s0 = sum, s1 = sum, s2 = sum, s3 = sum, to = sum;
-        const float *x = e + at;
-        len = n - at < 4 * SAMPI_TILE ? n - at : 4 * SAMPI_TILE;
-        bool whole = len == 4 * SAMPI_TILE;
-        for (size_t i = 0; whole && i < SAMPI_TILE; i++) {
-            s0 += (double)x[i];
-            s1 += (double)x[i + SAMPI_TILE];
-            s2 += (double)x[i + 2 * SAMPI_TILE];
-            s3 += (double)x[i + 3 * SAMPI_TILE];
-        }
-        const double s[4] = { s0, s1, s2, s3 };
-        for (size_t k = 0; whole && k < 4; k++) {
-            bool odd = (sampi_bits(to) ^ sampi_bits(sum)) & 1;
-            tile[k] = to += odd ? sampi_llama_odd_sum(x + k * SAMPI_TILE, sum, s[k] - sum) : s[k] - sum;
-        }
-        whole = whole && sampi_bits(to) >> 52 == sampi_bits(sum) >> 52;
-        for (size_t i = 0; !whole && i < len; i++) tile[i / SAMPI_TILE] = sum += (double)x[i];
-        if (whole) sum = to;
-    }
-    return sum;
-}
-
-/* Returns the index at which e [0] + e [1] + ... reaches `want`, or the last index; tile: the sums after each tile. */
-static SAMPI_COLD samp_token sampi_llama_find_by_sums(const float *e, const double *tile, size_t n, double want)
-{
-    double run = 0.0;
-    size_t i = 0;
-    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < want; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
-    for (; i + 1 < n; i++) {
-        run += (double)e[i];
-        if (run >= want) break;
-    }
-    return (samp_token)i;
-}
-
-/* Applies dist to a view (the user's array, worked on as a row): selects the same token as sampi_llama_choose, with the
-   same sums. */
-static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
-{
-    sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
-    float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size;
-    sampi_pieces it;
-    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are read twice */
-    for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
-        if (row->k->count(it.x, it.n, -FLT_MAX))
-            (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
-        else
-            memset(e + it.at, 0, it.n * sizeof *e); /* all of them are masked */
-    row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
-    row->token = sampi_llama_find_by_sums(e, tile, n, u * row->llama.sum);
-}
-
-/* Sets p of a sorted array that is not a view: e^(l - max), which it keeps in work->logits, divided by the sum of all.
-   */
-static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
-{
-    const sampi_kernels *k = sampi_use();
-    const samp_token_data_array *cur = view->cur;
-    float *x = view->work->own, *e = view->work->logits;
-    (void)k->fetch(cur->data, SAMPI_CANDIDATE, NULL, 0, cur->size, x);
-    (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
-    double sum = sampi_llama_sum_tiles(e, cur->size, tile);
-    k->put(cur->data, cur->size, x, e, sum);
-    return sum;
-}
-
-/* Packs each candidate into 64 bits for sorting: the key of its logit above, and below it twice the id, plus 1 if the
-   logit is -0. */
-static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &d[i].logit, 4);
-        to[i] = (uint64_t)sampi_falling_key(d[i].logit) << 32 | (uint32_t)d[i].id << 1 | (bits == 0x80000000u);
-    }
-}
-
-/* Reads the logits of packed candidates. */
-static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        x[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(from[i] >> 32)));
-        if (from[i] & 1) x[i] = -0.0f;
-    }
-}
-
-/* Makes the cut of xtc on an array that is not a view. */
-static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
-{
-    const sampi_kernels *k = sampi_use();
-    const sampi_work *work = view->work;
-    samp_token_data_array *cur = view->cur;
-    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id together have memory for n keys */
-    float *x = work->own, *e = work->logits;
-    size_t above = 0, n = cur->size;
-    sampi_pack_keys(cur->data, n, work->w);
-    sampi_sort_keys(work->w, key, n);
-    sampi_unpack_keys(key, n, x);
-    (void)sampi_expf_of(view->work, k)(x, n, 1.0f, x[0], e);
-    double sum = (double)sampi_exact_float_sum(e, n, 0.0f);
-    while (above < n && (float)((double)e[above] / sum) >= s->u.xtc.t && !sampi_masked(x[above])) above++;
-    size_t cut = above < 2 || n - (above - 1) < s->u.xtc.min_keep ? 0 : above - 1;
-    cur->size = n - cut;
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].id = (samp_token)((uint32_t)key[cut + i] >> 1);
-    k->put(cur->data, cur->size, x + cut, e + cut, sum);
-}
-
-/* Applies dist to a long sorted array. False, with nothing changed: s is not dist, or the array is not so. */
-static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
-{
-    samp_token_data_array *cur = view->cur;
-    double *tile = (double *)(void *)view->work->sum;
-    if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
-        sampi_check(cur))
-        return false;
-    view->ordinal.next[s->kind]++;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
-    cur->selected = sampi_llama_find_by_sums(view->work->logits, tile, cur->size, u * sum);
-    return true;
-}
-
-/* Replaces the user's array by row->llama.cur, whose ids are indices in the user's array. keeps_p: each candidate keeps
-   the p that it has in the user's array. */
-static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
-{
-    sampi_row *row = &view->row;
-    samp_token_data_array *cur = view->cur;
-    for (size_t i = 0; i < row->llama.cur.size; i++) {
-        samp_token_data *d = &row->llama.cur.data[i];
-        const samp_token_data *old = &cur->data[d->id];
-        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* with its sign */
-        if (keeps_p) d->p = old->p;
-        d->id = old->id;
-    }
-    memcpy(cur->data, row->llama.cur.data, row->llama.cur.size * sizeof *cur->data);
-    cur->size = row->llama.cur.size;
-    cur->sorted = row->llama.cur.sorted;
-    if (row->llama.cur.selected >= 0) cur->selected = row->llama.cur.selected;
-    view->is_open = false;
-}
-
-/* Applies one sampler to the row of an open view, as sampi_view_step does, but under MT19937. */
-static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
-{
-    const unsigned flags = sampi_traits_of(s->kind)->flags;
-    sampi_row *row = &view->row;
-    int before = errno, status = SAMP_OK;
-    view->ordinal.has_llama_cpp = true; /* as in sampi_run */
-    row->token = -1;
-    if (s->kind == SAMPI_DIST)
-        sampi_view_dist(view, s);
-    else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
-        status = SAMPI_DECLINED; /* its steps leave in the array the p from which they compute the entropy */
-    else
-        status = sampi_run_llama(row, s, true);
-    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
-        const bool is_xtc = s->kind == SAMPI_XTC;
-        sampi_close_view(view, NULL, -1);
-        if (is_xtc) status = SAMP_OK;
-        if (is_xtc && sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p)
-            sampi_view_xtc_cut(view, s);
-        else
-            sampi_sort_all(view->cur, (samp_token_data *)(void *)view->work->x);
-        view->cur->sorted = true;
-    }
-    errno = before;
-    if (status) return status;
-    view->sorts = row->llama.by_order;
-    view->ordinal.next[s->kind]++;
-    if (row->llama.cur.data && view->is_open)
-        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
-    else if (row->token >= 0)
-        sampi_close_view(view, NULL, row->token);
-    return SAMP_OK;
-}
-#endif
 /* ---- src/run/walk.h ---- */
 /* ---- samp_apply: an array through a chain ----
   The loop of samp_apply over the members of a chain. */
@@ -17020,15 +16066,15 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    bool is_llama = sampi_is_llama_cpp(s);
-    const bool has_views = is_llama || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_VIEW;
+    const bool is_llama = sampi_is_llama_cpp(s), has_views = sampi_idles(s) || sampi_has_views(s);
     if (!view->is_open) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
-    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
         view->cur->selected = -1; /* as in sampi_run */
-    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
+    view->ordinal.has_llama_cpp |= is_llama; /* as in sampi_run */
+    view->ordinal.is_checked = false;
+    status = sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
@@ -17040,6 +16086,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     sampi_close_view(view, NULL, -1);
     int status = samp_status(&s->base, NULL);
     view->ordinal.has_llama_cpp |= sampi_is_llama_cpp(s); /* as in sampi_run */
+    view->ordinal.is_checked = false;
     if (!status) status = sampi_call_custom(s, cur);
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
@@ -17077,9 +16124,11 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     sampi_view view = sampi_make_view(job->s, job->work, cur);
     int status = SAMP_OK;
     view.ordinal = *ordinal;
-    for (int i = from; i < n && !status; i++)
+    for (int i = from; i < n && !status; i++) {
+        view.ordinal.ends_draw = i + 1 == n && !sampi_has_array(job->work);
         status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
                                             : sampi_run(member[i], cur, job->s->position, &view.ordinal);
+    }
     if (!status) sampi_close_view(&view, NULL, -1);
     return status;
 }
@@ -17217,79 +16266,7 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
     if (!status) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
 }
-#ifndef SAMP_NO_MT19937
-/* ---- src/run/draw_llama_cpp.h ---- */
-/* ---- a draw in llama.cpp's arithmetic ----
-  The counterpart of run/draw.h under MT19937. */
 
-/* Finishes a draw in llama.cpp's arithmetic: applies member[from] to member[n - 1] to the array row->llama.cur, and
-   accepts the selected token. */
-static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                         sampi_row *row, samp_token *token)
-{
-    const sampi_ordinals ordinal = { { 0 }, false, job->work };
-    samp_token_data_array *cur = &row->llama.cur;
-    int status = sampi_check(cur), before = errno; /* libm sets errno on underflow */
-    if (status) return status;
-    if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
-        return sampi_finish_by_steps(job, member, from, n, cur, &ordinal, token);
-    status = sampi_apply_members(job, member, from, n - 1, cur, &ordinal);
-    if (!status) status = sampi_check(cur);
-    if (status) return status;
-    sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
-    errno = before;
-    return sampi_accept_selected(job, cur, token);
-}
-
-/* Draws in llama.cpp's arithmetic: members work on the row until it becomes an array, and the remaining members work on
-   the array step by step. */
-static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_flat_chain *flat, sampi_row *row,
-                                       samp_token *token)
-{
-    sampi_sampler *s = job->s, *member[SAMPI_MOST_MEMBERS];
-    int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
-    sampi_row last;
-    bool by_steps = false;
-    if (status) return status;
-    sampi_open_llama(row, row->work);
-    const sampi_sampler *done = flat->whole ? sampi_first_mask(s) : NULL; /* the row already has this member's mask */
-    for (int j = 0; j < flat->n_members; j++) { /* a member that is off reports an error if all tokens are masked */
-        const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
-        bool masks = !flat->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
-        bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
-        if ((!flat->member[j]->off || is_late) && flat->member[j] != done) member[n++] = flat->member[j];
-    }
-    while (known < n && (flat->whole || (sampi_traits_of(member[known]->kind)->flags &
-                                         (SAMPI_KEEPS_P | SAMPI_SELECTS)) == SAMPI_KEEPS_P))
-        known++;
-    if (known == 0) return SAMPI_DECLINED;
-    sampi_save_state(s);
-    while (i < known && !row->llama.cur.data && row->token < 0 && !status) {
-        bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
-        last = *row;
-        if (!member[i]->off) status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
-        if (!status) i++;
-    }
-    if (status == SAMPI_DECLINED || (!status && !row->llama.cur.data && row->token < 0)) {
-        bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->llama.by_order || (sorts && flat->whole));
-        by_steps = true;
-        status = SAMP_OK;
-    }
-    errno = before; /* libm's functions set it on underflow */
-    if (!flat->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !flat->whole && j < row->llama.cur.size; j++) /* a +0 in this array might be -0 by the steps */
-        if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
-    s->perf.n_steps += by_steps;
-    if (!status && row->llama.cur.data) {
-        status = sampi_finish_llama(job, member, i, n, row, token);
-    } else if (!status) {
-        if (job->logprobs) sampi_compact(&last);
-        status = sampi_accept_drawn(job, row, &last, token);
-    }
-    return sampi_end_draw(s, status);
-}
-#endif
 /* ---- src/run/draw.h ---- */
 /* ---- a draw ----
   Draws one token from one row of logits, by the fast path. */
@@ -17318,8 +16295,22 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* Does the row have a logit of -0? A custom sampler has to see +0 if the caller gave the -0, but -0 if a sampler has
-   computed it, and the row cannot distinguish the two. */
+/* Returns the same in llama.cpp's arithmetic, whose sums depend on the order of the array. */
+static int sampi_known_to_llama(const sampi_flat_chain *flat, const sampi_sampler *done, bool *sorted)
+{
+    for (int i = 0; i < flat->n_members; i++) {
+        const sampi_sampler *member = flat->member[i];
+        const unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off || (member == done && flat->whole)) continue;
+        if (!(flags & SAMPI_SAME_IN_LLAMA) || (flags & SAMPI_SELECTS && !flat->whole)) return 0;
+        *sorted = flags & SAMPI_SORTS;
+        if (flags & (SAMPI_DROPS | SAMPI_SELECTS)) return i + 1;
+    }
+    return 0;
+}
+
+/* May the array of a row have +0 where the steps would leave -0? A custom sampler has to see +0 if the caller gave -0,
+   but -0 if a sampler has computed it, and the row cannot distinguish the two. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -17330,34 +16321,37 @@ static bool sampi_has_minus_zero(const sampi_row *row)
 /* Makes a whole draw. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_ordinals ordinal = { { 0 }, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_flat_chain flat;
     bool sorted = false;
     int i = 0, status;
     sampi_make_flat(&flat, s);
-    if (flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0])) return sampi_draw_llama(job, &flat, &row, token);
-    sampi_sampler *const *list = flat.whole ? flat.list : flat.member;
-    const int n = flat.whole ? flat.n : flat.n_members, end = flat.whole ? n : sampi_known_members(&flat, &sorted);
+    const bool is_llama = flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0]), whole = flat.whole && !is_llama;
+    sampi_ordinals ordinal = { { 0 }, is_llama, false, false, job->work };
+    sampi_sampler *const *list = whole ? flat.list : flat.member;
+    const sampi_sampler *done = is_llama ? sampi_first_mask(s) : NULL;
+    const int n = whole ? flat.n : flat.n_members,
+              end = whole      ? n
+                    : is_llama ? sampi_known_to_llama(&flat, done, &sorted)
+                               : sampi_known_members(&flat, &sorted);
     if (end == 0) return SAMPI_DECLINED;
-    if (flat.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
-        return SAMPI_DECLINED;
+    if (whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS) return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, &ordinal)) == SAMP_OK))
-        i++;
-    if (status != SAMPI_DECLINED && (status || flat.whole))
+    for (; i < end && status == SAMP_OK; i += status == SAMP_OK)
+        if (!list[i]->off && list[i] != done) status = sampi_run_fast(&row, list[i], s->position, &ordinal);
+    if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!flat.whole && !status) sampi_compact(&row);
-    if (!flat.whole && (status || sampi_has_minus_zero(&row))) {
+    if (!whole && !status) sampi_compact(&row);
+    if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
         sampi_restore_state(s);
         return SAMPI_DECLINED;
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
     samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
-    if (sorted) sampi_sort_all(&cur, NULL);
-    s->perf.n_steps++;
+    if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_memory_of(job->work));
+    s->perf.n_steps += !is_llama;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }
 
@@ -17369,7 +16363,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
    given to sampi_finish_by_steps as a list of one sampler. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
-    const sampi_ordinals ordinal = { { 0 }, false, job->work };
+    const sampi_ordinals ordinal = { { 0 }, false, true, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     int status = sampi_open_row(&row, job);
@@ -17678,15 +16672,15 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
 #define SAMPI_WATERMARK_ROW \
     "watermark", 7, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_WATERMARK_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_mark_apply, sampi_fast_watermark, \
-        SAMPI_BY_LLAMA_CPP(sampi_mark_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_mark_apply)
 #define SAMPI_SYNTHID_ROW \
     "watermark-synthid", 8, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_SYNTHID_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_synthid_apply, sampi_fast_synthid, \
-        SAMPI_BY_LLAMA_CPP(sampi_synthid_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_synthid_apply)
 #define SAMPI_SBW_ROW \
     "watermark-sbw", 0, 0, "", SAMPI_KEEPS_P | SAMPI_MASKS_NONE | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_SBW_FIELDS), \
         sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, \
-        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply)
 
 /* ---- src/watermark/tails.h ---- */
 /* ---- watermarks: tails of distributions ----
@@ -28503,7 +27497,7 @@ SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi
 /* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
     "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
-        SAMPI_BY_LLAMA_CPP(NULL, NULL)
+        SAMPI_BY_LLAMA_CPP(NULL)
 
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
@@ -41656,8 +40650,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    /* memory that otherwise only MT19937 uses; NULL in slices */
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits;
+    uint32_t *bits = row->work->bits; /* NULL in slices */
     const size_t words = (row->n + 31) / 32;
     /* not possible either if the row has a factor: its products cannot overflow only while the largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
@@ -41837,10 +40830,11 @@ SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_const
             sampi_constraint_clock);
 
 #define SAMPI_CONSTRAINT_ROW \
-    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
+    "constraint", 0, 0, "", \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
         sampi_constraint_apply, sampi_fast_constraint, \
-        SAMPI_BY_LLAMA_CPP(sampi_constraint_apply, sampi_fast_constraint)
+        SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
 
 /* ---- src/constraints/top_p_decay.h ---- */
 /* ---- constraints: top_p with decay ----
@@ -41916,7 +40910,7 @@ SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sa
 #define SAMPI_TOP_P_DECAY_ROW \
     "top-p-decay", 0, 0, "", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
-        sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
+        sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)
 
 /* ---- src/constraints/timestamps.h ---- */
 /* ---- constraints: Whisper's time stamps ----
@@ -42110,7 +41104,7 @@ SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, s
 
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \
-        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply, NULL)
+        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply)
 
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: questions of users ----
@@ -42826,11 +41820,11 @@ SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_cha
             sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
 
 #define SAMPI_CHAIN_ROW \
-    "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+    "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)
 
 /* The row of a kind whose optional part is not compiled. No sampler of that kind can exist. */
 #define SAMPI_NO_ROW \
-    "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+    "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)
 #ifndef SAMPI_GUMBEL_ROW
 #define SAMPI_GUMBEL_ROW SAMPI_NO_ROW
 #endif

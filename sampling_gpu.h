@@ -6599,7 +6599,7 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
-    sampi_ordinals ordinal = { { 0 }, false, NULL };
+    sampi_ordinals ordinal = { { 0 }, false, false, false, NULL };
     int status = sampi_gpu_fetch(gpu, job, &cur);
     for (int i = 0; i < r->n_device; i++) ordinal.next[r->list[i]->kind]++;
     for (int i = r->n_device; i < r->n && !status; i++) {

@@ -382,23 +382,12 @@ extern "C" {
 #include "rows/logprobs.h"
 #include "rows/support.h"
 #include "rows/step.h"
-#ifndef SAMP_NO_MT19937
-#include "rows/llama_cpp/sums.h"
-#include "rows/llama_cpp/samplers.h"
-#include "rows/llama_cpp/step.h"
-#endif
 #include "run/apply.h"
 #include "run/writing.h"
 #include "run/arrays.h"
-#ifndef SAMP_NO_MT19937
-#include "run/arrays_llama_cpp.h"
-#endif
 #include "run/walk.h"
 #include "run/again.h"
 #include "run/finish.h"
-#ifndef SAMP_NO_MT19937
-#include "run/draw_llama_cpp.h"
-#endif
 #include "run/draw.h"
 #include "run/sample.h"
 #ifdef SAMPLING_WATERMARK_DECLARED

@@ -175,8 +175,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
    not possible for the row. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    /* memory that otherwise only MT19937 uses; NULL in slices */
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits;
+    uint32_t *bits = row->work->bits; /* NULL in slices */
     const size_t words = (row->n + 31) / 32;
     /* not possible either if the row has a factor: its products cannot overflow only while the largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||

@@ -15,11 +15,17 @@
    must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
+/* Returns the number of candidates in the tile that begins at index `at`: at most SAMPI_TILE (256). */
+static size_t sampi_tile_of(const samp_token_data_array *cur, size_t at)
+{
+    return cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+}
+
 /* Copies logits, from index `at` on, to x [SAMPI_TILE], because kernels read plain floats. Returns how many it has
    copied, at most SAMPI_TILE (256). */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
-    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+    const size_t n = sampi_tile_of(cur, at);
     (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
     return n;
 }
@@ -435,26 +441,4 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->size = keep;
     sampi_set_p(cur, sums);
     cur->sorted = !order->score;
-}
-
-/* Sorts n keys of 64 bits by their upper halves, stably, 11 bits at a time (radix sort). The keys move between the
-   arrays `from` and `to` three times, so the result is in `to`. */
-static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
-{
-    uint32_t start[3][2049];
-    memset(start, 0, sizeof start);
-    for (size_t i = 0; i < n; i++) {
-        start[0][(from[i] >> 32 & 2047) + 1]++;
-        start[1][(from[i] >> 43 & 2047) + 1]++;
-        start[2][(from[i] >> 54) + 1]++;
-    }
-    for (int pass = 0; pass < 3; pass++) {
-        uint32_t *next = start[pass];
-        const int shift = 32 + 11 * pass;
-        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
-        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
 }

@@ -8,11 +8,11 @@ SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_cha
             sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
 
 #define SAMPI_CHAIN_ROW \
-    "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+    "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)
 
 /* The row of a kind whose optional part is not compiled. No sampler of that kind can exist. */
 #define SAMPI_NO_ROW \
-    "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+    "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)
 #ifndef SAMPI_GUMBEL_ROW
 #define SAMPI_GUMBEL_ROW SAMPI_NO_ROW
 #endif

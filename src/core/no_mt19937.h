@@ -1,5 +1,5 @@
 /* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
-   The names of core/mt19937.h and of the rooms called llama_cpp, for a library without llama.cpp's arithmetic. Each
+   The names of core/mt19937.h, for a library without llama.cpp's arithmetic. Each
    function or macro here says that no sampler computes as llama.cpp does, so the compiler drops the code for that
    case. */
 
@@ -22,11 +22,3 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
 #define sampi_take_over_mt(s, old)              ((void)0)
 #define sampi_io_mt(io, s)                      ((void)0)
 #define sampi_apply_of(traits, is_llama)        ((traits)->apply)
-#define sampi_is_divided(row)                   false
-#define sampi_is_llama_row(row)                 false
-#define sampi_sum_for_p(row)                    0.0
-#define sampi_open_llama(row, work)             ((void)0)
-#define sampi_draw_llama(job, plan, row, token) SAMPI_DECLINED
-#define sampi_fits_llama(row, s)                true
-#define sampi_view_llama(view, s)               SAMPI_DECLINED
-#define sampi_view_sorted_dist(view, s)         false

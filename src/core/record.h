@@ -95,6 +95,7 @@ struct sampi_sampler {
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
     samp_token_data *at_memory;      /* while apply runs: memory for as many candidates as it gets, or NULL */
+    bool at_end;                     /* while apply runs: it ends a draw, of which only the token counts, not p */
     const struct sampi_draft *draft; /* the draft token that samp_verify tests instead of drawing, or NULL */
     const sampi_sampler *beside;     /* the grammar for which samp_grammar_sample draws from this chain, or NULL */
     sampi_state now, before;         /* before: the copy of `now` from the start of the running draw */

@@ -119,12 +119,8 @@ enum {
     SAMPI_VIEW_SORTED = 0x40000,
     SAMPI_VIEW = 0x70000,
 
-    /* Flags for llama.cpp's arithmetic: the input that the sampler's function on rows accepts there, and a property of
-       its apply there. */
-    SAMPI_LLAMA_DIVIDED = 0x80000,      /* the sampler accepts logits that a temperature has yet to divide */
-    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* the sampler accepts candidates in order */
-    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* the sampler accepts a row with a floor, as SAMPI_TAKES_FLOOR says */
-    SAMPI_LLAMA_SORTS = 0x400000,       /* the sampler's apply sorts first, so the array may be sorted before it */
+    /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
+    SAMPI_SAME_IN_LLAMA = 0x80000,
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
     SAMPI_LISTS_ALL = 0x800000, /* the sampler may need a list of all tokens, which may be long */
@@ -216,12 +212,10 @@ typedef struct sampi_traits {
        an array first */
     int (*fast)(sampi_row *, sampi_sampler *);
 #ifndef SAMP_NO_MT19937
-    /* apply and fast in llama.cpp's arithmetic */
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
-    int (*fast_llama)(sampi_row *, sampi_sampler *);
-#define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* apply in llama.cpp's arithmetic */
+#define SAMPI_BY_LLAMA_CPP(apply) apply
 #else
-#define SAMPI_BY_LLAMA_CPP(apply, fast)
+#define SAMPI_BY_LLAMA_CPP(apply)
 #endif
 } sampi_traits;
 

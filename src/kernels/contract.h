@@ -104,8 +104,7 @@ typedef struct sampi_kernels {
     bool (*survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
 #ifndef SAMP_NO_MT19937
-    double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*add_terms)(const float *x, size_t n, const sampi_float_terms *c, float from, double *sum);
+    void (*expf)(const float *x, size_t n, float max, float *e);
 #endif
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,

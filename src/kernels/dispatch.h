@@ -18,7 +18,7 @@
             sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
-#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_add_terms_##isa
+#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long
 #else
 #define SAMPI_KERNEL_EXPS(isa, long)
 #endif

@@ -132,6 +132,8 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
 typedef struct sampi_ordinals {
     uint32_t next[SAMPI_N_KINDS]; /* for each kind, how many samplers have run: the ordinal of the next one */
     bool has_llama_cpp; /* a sampler in llama.cpp's arithmetic has run: `sorted` may be set with ties out of order */
+    bool is_checked;    /* the array is known to be good (sampi_check) */
+    bool ends_draw;     /* the next sampler ends a draw, of which only the token counts */
     sampi_work *work;   /* memory in which samplers may sort, or NULL */
 } sampi_ordinals;
 
@@ -141,15 +143,18 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
-    if (ordinal->work && cur->size <= ordinal->work->n)
-        s->at_memory = (samp_token_data *)(void *)ordinal->work->x; /* x, id and own are adjacent */
+    if (ordinal->work && cur->size <= ordinal->work->n) s->at_memory = sampi_memory_of(ordinal->work);
+    s->at_end = ordinal->ends_draw;
+    /* the array stays good, unless s may mask tokens */
+    ordinal->is_checked = traits->flags & (SAMPI_DROPS | SAMPI_SELECTS | SAMPI_MASKS_NONE);
     const bool is_llama = sampi_is_llama_cpp(s);
-    if (!is_llama && ordinal->has_llama_cpp) sampi_recheck_order(cur); /* `sorted` may be set, and ties out of order */
+    if (!is_llama && ordinal->has_llama_cpp) sampi_recheck_order(cur); /* ties may be out of order */
     if (!is_llama && !(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
     int before = errno; /* libm sets errno on underflow */
     int status = sampi_apply_of(traits, is_llama)(s, cur);
     if (is_llama) errno = before;
     s->at_memory = NULL;
+    s->at_end = false;
     return status;
 }
 
@@ -167,13 +172,19 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     int status = samp_status(&s->base, NULL);
     if (status) return status;
     ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
-    if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
-        for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
+        const bool ends = ordinal->ends_draw;
+        for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++) {
+            ordinal->ends_draw = ends && i + 1 == all;
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
+        }
         return status;
     }
-    if ((status = sampi_check(cur)) || sampi_idles(s)) return status;
+    if (sampi_is_custom(s)) {
+        ordinal->is_checked = false;
+        return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
+    }
+    if ((!ordinal->is_checked && (status = sampi_check(cur))) || sampi_idles(s)) return status;
     return sampi_run_checked(s, cur, position, ordinal);
 }
 
@@ -201,7 +212,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
    samplers check the array too; the check here is for chains that begin with a custom sampler, which does not. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_ordinals ordinal = { { 0 }, false, s ? &s->work : NULL };
+    sampi_ordinals ordinal = { { 0 }, false, false, false, s ? &s->work : NULL };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;

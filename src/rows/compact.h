@@ -98,7 +98,7 @@ static void sampi_gather(sampi_row *row, float floor)
                    : sampi_pick_row(row, line, n, floor);
     }
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* the largest element is kept, unless it has another value (change) */
     if (has_changes) (void)sampi_scan(row);

@@ -10,13 +10,23 @@
 
 /* ---- top_k, min_p ---- */
 
+/* Restores the row `before` a cut that has left fewer than n tokens, if llama.cpp would keep n: masked tokens count in
+   its arithmetic. */
+static int sampi_keeps_masked(sampi_row *row, const sampi_row *before, const sampi_sampler *s, size_t n)
+{
+    if (!sampi_is_llama_cpp(s) || row->n >= n) return SAMP_OK;
+    *row = *before;
+    return SAMPI_DECLINED;
+}
+
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
 {
     const size_t k = (size_t)s->u.top_k.k;
-    if (k >= row->n) return SAMP_OK;
+    const sampi_row before = *row;
+    if (k >= row->n) return sampi_is_llama_cpp(s) ? (int)SAMPI_DECLINED : SAMP_OK; /* llama.cpp sorts */
     if (!s->u.top_k.ties) {
         sampi_keep_first(row, k);
-        return SAMP_OK;
+        return sampi_keeps_masked(row, &before, s, k);
     }
     sampi_gather_first(row, k);
     if (k < row->n) sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
@@ -60,9 +70,16 @@ static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 /* Applies min_p to a row. The floor is the row's maximum + ln p, so no sum is needed. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
-    double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
-    sampi_keep_from(row, sampi_float_up(floor), sampi_min_keep(s));
-    return SAMP_OK;
+    const sampi_row before = *row;
+    const float max = sampi_row_max(row);
+    const size_t min_keep = sampi_min_keep(s);
+    float floor = sampi_float_up((double)max + sampi_ln(s->u.cut.p));
+#ifndef SAMP_NO_MT19937
+    if (sampi_is_llama_cpp(s)) floor = max + logf(s->u.cut.p);
+#endif
+    if (sampi_is_llama_cpp(s) && row->n < min_keep) return SAMPI_DECLINED;
+    sampi_keep_from(row, floor, min_keep);
+    return sampi_keeps_masked(row, &before, s, min_keep);
 }
 
 /* ---- top_p ----
@@ -212,13 +229,23 @@ static int sampi_scale_row(sampi_row *row, float t)
     return SAMP_OK;
 }
 
-static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
+/* llama.cpp divides by t. */
+static int sampi_fast_temp(sampi_row *row, sampi_sampler *s)
+{
+    const float t = s->u.temp.t;
+    if (!sampi_is_llama_cpp(s)) return sampi_scale_row(row, t);
+    if (sampi_is_compact(row) || row->r != 1.0f || !(t > 0.0f)) return SAMPI_DECLINED;
+    row->r = t;
+    row->divided = true;
+    return SAMP_OK;
+}
 
 /* Applies temp_ext to a row. The temperature is a float that is computed from the entropy, so an estimate is not
    enough. The entropy is that of the unmasked tokens, so a row with a floor becomes compact first. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
-    if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
+    if (!(s->u.temp.delta > 0.0f)) return sampi_fast_temp(row, s);
+    if (sampi_is_llama_cpp(s)) return SAMPI_DECLINED;
     if (row->floor > -FLT_MAX) sampi_compact(row);
     sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     if (sums.n <= 1) return SAMP_OK;

@@ -79,7 +79,7 @@ static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
         it->x = it->buf;
     }
     if (row->r == 1.0f) return true;
-    row->k->scale(it->x, n, row->r, sampi_is_divided(row), it->buf);
+    row->k->scale(it->x, n, row->r, row->divided, it->buf);
     it->x = it->buf;
     return true;
 }
@@ -97,17 +97,17 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 }
 
 /* Writes the row's tokens to the workspace as an array of candidates, and returns this array. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
+static SAMPI_HOT samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
     sampi_pieces it;
     for (sampi_start(&it, row); sampi_next_logits(&it);) {
-        samp_token_data *d = cur.data + it.at;
         const float *l = it.x;
+        const int32_t *id = row->id ? row->id + it.at : NULL;
+        samp_token_data *d = cur.data + it.at;
         for (size_t i = 0, n = it.n; i < n; i++) {
-            d[i].id = sampi_id_at(row, it.at + i);
-            d[i].logit = l[i] + 0.0f; /* -0 becomes +0 */
-            d[i].p = 0.0f;
+            const samp_token_data one = { id ? id[i] : (samp_token)(it.at + i), l[i] + 0.0f, 0.0f };
+            d[i] = one; /* -0 has become +0 */
         }
     }
     return cur;

@@ -32,7 +32,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_add_to_block(&size, (n + 32) * sizeof(float));
+    size_t bits = sampi_add_to_block(&size, (n + 31) / 32 * sizeof(uint32_t));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -47,7 +47,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     work->scratch = (float *)(void *)(base + scratch);
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
-    work->logits = (float *)(void *)(base + logits);
+    work->bits = (uint32_t *)(void *)(base + bits);
     work->own = (float *)(void *)(base + own);
     return SAMP_OK;
 }

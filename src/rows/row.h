@@ -7,8 +7,8 @@
 
    The token is always the one that the steps would select, because thresholds come from the same integers and doubles.
    If a sampler needs a sum over the whole row, the kernel `sweep` estimates the sum. The estimate is used only if both
-   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 samplers work on
-   the dense row only, and the remaining tokens become an array for >>llama: see "in llama.cpp's arithmetic" below.
+   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 the row becomes an
+   array after the first top_k or min_p, or at once, and >>llama continues on the array.
 
    THE LIFE OF A ROW. A row takes the following shapes from top to bottom. It goes back only if a function has kept a
    copy of its record (sampi_row):
@@ -36,8 +36,7 @@
      view           NULL   work->own, or NULL          any   any     any        no       the array
      compact        set    work->x                     1     none    0          no       either, as before
 
-   EXPECTED AND RESULTING SHAPES. The table shows which shape a function expects, and which shape it leaves. In
-   llama.cpp's arithmetic functions leave no row compact, only copies:
+   EXPECTED AND RESULTING SHAPES. The table shows which shape a function expects, and which shape it leaves:
 
      sampi_open_row, sampi_open_view                -> dense, r = 1; a view
      sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
@@ -74,7 +73,7 @@
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array that the row has become
-     logits   * under MT19937 e^(l - max), and buckets of logits
+     bits     * the mask that a constraint with a long list makes
      own      * a copy of the logits of an array (>>apply) or of a dense row (sampi_flatten)
      scratch    folded maxima of lines (sampi_row_bound); the maxima of a compact row's lines, which nothing reads
      sum        dist's sum of the envelope for each tile of 256 elements */
@@ -92,17 +91,6 @@ typedef struct sampi_job {
     bool accept;             /* whether the chain accepts the drawn token */
 } sampi_job;
 
-#ifndef SAMP_NO_MT19937
-/* The members of a row that only llama.cpp's arithmetic uses. All are 0 in the canonical arithmetic. */
-typedef struct sampi_row_llama {
-    bool divided;  /* the logits are x / r, not x * r */
-    bool by_order; /* the row is dense; an array of it has to be sorted, without masked tokens */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* e = e^(x / t - max); or NULL */
-    double sum;                /* an array's p become work->logits / sum; 0: they stay */
-    samp_token_data_array cur; /* the candidates, once the row has become an array */
-} sampi_row_llama;
-#endif
-
 struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
@@ -115,22 +103,14 @@ struct sampi_row {
     const samp_token_data_array *array; /* the array of which the row is a view: an "id" is an index in it; or NULL */
     size_t n;
     float r;          /* a logit is x * r; 1 in a compact row */
+    bool divided;     /* a logit is x / r instead, as in llama.cpp's arithmetic */
     bool is_own;      /* the row is dense, and x is the workspace's copy, which may be changed in place */
     float top;        /* the maximum of x; changed elements do not count */
     bool sorts;       /* the last sampler has kept tokens for min_keep, so its steps would sort */
     float floor;      /* elements of a dense row below it count as masked; -FLT_MAX: no floor */
     size_t n_change;  /* how many elements of a dense row have another value (work->change) */
     samp_token token; /* the selected token, or -1 */
-#ifndef SAMP_NO_MT19937
-    sampi_row_llama llama;
-#endif
 };
-
-#ifndef SAMP_NO_MT19937
-static bool sampi_is_divided(const sampi_row *row) { return row->llama.divided; }
-static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf != NULL; }
-static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
-#endif
 
 #define SAMPI_DECLINED 1 /* result of a fast function that cannot work on the row: the chain continues step by step */
 
@@ -146,7 +126,7 @@ static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_scaled(const sampi_row *row, float x) { return sampi_is_divided(row) ? x / row->r : x * row->r; }
+static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
 
 static float sampi_logit_of(const sampi_row *row, float x)
 {
@@ -173,7 +153,7 @@ static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_logit_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
+    return sampi_least(sampi_logit_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
 }
 
 /* ---- opening a row ---- */
@@ -227,9 +207,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
-#ifndef SAMP_NO_MT19937
-    row->llama.divided = false;
-#endif
+    row->divided = false;
     row->is_own = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;

@@ -8,6 +8,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     const sampi_traits *traits = sampi_traits_of(member->kind);
     if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
+    if (sampi_is_llama_cpp(member) && !(traits->flags & SAMPI_SAME_IN_LLAMA)) return SAMPI_DECLINED;
     member->at_position = position;
     member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);

@@ -20,8 +20,12 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
     uint64_t *sum;              /* sums of tiles (256 elements each) */
     sampi_change *change;       /* changed logits of a dense row, sorted by id */
-    float *logits;              /* [n] under MT19937 e^(l - max) of each token, or logits; the bits of a constraint's
-                                   mask, under both random sources */
+    uint32_t *bits;             /* [n / 32] the mask that a constraint with a long list makes of a row */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
-    int libm;                   /* whether libm's expf equals the kernels': 1 yes, -1 no, 0 not tested yet */
 } sampi_work;
+
+/* Returns memory in which work->n candidates can be sorted. It is free once a row has become an array. */
+static samp_token_data *sampi_memory_of(const sampi_work *work)
+{
+    return (samp_token_data *)(void *)work->x; /* of x, id and own */
+}

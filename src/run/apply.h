@@ -14,9 +14,7 @@
      - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler
        overwrites that p;
      - the candidates' order is that of the array; if the member `sorts` of the view is set, it is the view's `order`.
-   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). If a sampler makes an array of the
-   row, this array replaces the user's. If a sampler declines the view and its steps begin with a sort, a radix sort of
-   all candidates is made first. Only a sampler that masks the last unmasked token can fail on an open view: then the
+   Only a sampler that masks the last unmasked token can fail on an open view: then the
    view writes what the sampler's steps would leave, and the next sampler reports the error. */
 
 #define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
@@ -55,7 +53,6 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
    be read more than once. SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
-    const bool is_llama = sampi_is_llama_cpp(s);
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
     sampi_row *row = &view->row;
@@ -72,7 +69,6 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
-    if (is_llama) sampi_open_llama(row, work);
     row->top = -INFINITY;
     sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;

@@ -29,18 +29,23 @@ static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler
     return sampi_sets_p(s);
 }
 
+/* Can this sampler work on views? */
+static SAMPI_COLD bool sampi_has_views(const sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    return flags & SAMPI_VIEW && (!sampi_is_llama_cpp(s) || flags & SAMPI_SAME_IN_LLAMA);
+}
+
 /* Can this sampler work on the open view, that is, on the user's array as a row? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (sampi_is_llama_row(row) != sampi_is_llama_cpp(s)) return false;
-    if (sampi_is_llama_row(row)) return sampi_fits_llama(row, s);
     unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (view->drops) state = SAMPI_VIEW_DROPPED;
     if (view->sorts) state = SAMPI_VIEW_SORTED;
     if (view->drops && sampi_temp_masks(s)) return false; /* s masks tokens, which have to remain in the array */
-    return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
+    return sampi_has_views(s) && (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
 /* Applies one sampler to the row of an open view (the user's array, worked on as a row), and closes the view if

@@ -32,8 +32,24 @@ static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
     return known;
 }
 
-/* Does the row have a logit of -0? A custom sampler has to see +0 if the caller gave the -0, but -0 if a sampler has
-   computed it, and the row cannot distinguish the two. */
+/* Returns the same in llama.cpp's arithmetic, whose sums depend on the order of the array. One member that removes
+   tokens is enough: the array after it is short. greedy ends a draw on the row. done: the member whose mask the row
+   has, which need not be applied again if the chain has no custom sampler. */
+static int sampi_known_to_llama(const sampi_flat_chain *flat, const sampi_sampler *done, bool *sorted)
+{
+    for (int i = 0; i < flat->n_members; i++) {
+        const sampi_sampler *member = flat->member[i];
+        const unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off || (member == done && flat->whole)) continue;
+        if (!(flags & SAMPI_SAME_IN_LLAMA) || (flags & SAMPI_SELECTS && !flat->whole)) return 0;
+        *sorted = flags & SAMPI_SORTS;
+        if (flags & (SAMPI_DROPS | SAMPI_SELECTS)) return i + 1;
+    }
+    return 0;
+}
+
+/* May the array of a row have +0 where the steps would leave -0? A custom sampler has to see +0 if the caller gave -0,
+   but -0 if a sampler has computed it, and the row cannot distinguish the two. */
 static bool sampi_has_minus_zero(const sampi_row *row)
 {
     for (size_t i = 0; i < row->n; i++)
@@ -42,37 +58,40 @@ static bool sampi_has_minus_zero(const sampi_row *row)
 }
 
 /* Makes a whole draw. Returns a status, or SAMPI_DECLINED with nothing changed; then the caller draws step by step. In
-   a chain with a custom sampler, the members that sampi_known_members counts work on the row; if one of them declines,
-   the whole draw is undone, and SAMPI_DECLINED returned. */
+   a chain with a custom sampler, or in llama.cpp's arithmetic, the members that are counted above work on the row; if
+   one of them declines or fails, the whole draw is undone, and SAMPI_DECLINED returned. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_ordinals ordinal = { { 0 }, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_flat_chain flat;
     bool sorted = false;
     int i = 0, status;
     sampi_make_flat(&flat, s);
-    if (flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0])) return sampi_draw_llama(job, &flat, &row, token);
-    sampi_sampler *const *list = flat.whole ? flat.list : flat.member;
-    const int n = flat.whole ? flat.n : flat.n_members, end = flat.whole ? n : sampi_known_members(&flat, &sorted);
+    const bool is_llama = flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0]), whole = flat.whole && !is_llama;
+    sampi_ordinals ordinal = { { 0 }, is_llama, false, false, job->work };
+    sampi_sampler *const *list = whole ? flat.list : flat.member;
+    const sampi_sampler *done = is_llama ? sampi_first_mask(s) : NULL;
+    const int n = whole ? flat.n : flat.n_members,
+              end = whole      ? n
+                    : is_llama ? sampi_known_to_llama(&flat, done, &sorted)
+                               : sampi_known_members(&flat, &sorted);
     if (end == 0) return SAMPI_DECLINED;
-    if (flat.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
-        return SAMPI_DECLINED;
+    if (whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS) return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, &ordinal)) == SAMP_OK))
-        i++;
-    if (status != SAMPI_DECLINED && (status || flat.whole))
+    for (; i < end && status == SAMP_OK; i += status == SAMP_OK)
+        if (!list[i]->off && list[i] != done) status = sampi_run_fast(&row, list[i], s->position, &ordinal);
+    if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!flat.whole && !status) sampi_compact(&row);
-    if (!flat.whole && (status || sampi_has_minus_zero(&row))) {
+    if (!whole && !status) sampi_compact(&row);
+    if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
         sampi_restore_state(s);
         return SAMPI_DECLINED;
     }
     if (row.floor > -FLT_MAX) sampi_compact(&row);
     samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
-    if (sorted) sampi_sort_all(&cur, NULL);
-    s->perf.n_steps++;
+    if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_memory_of(job->work));
+    s->perf.n_steps += !is_llama;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }

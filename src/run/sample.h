@@ -8,7 +8,7 @@
    because everything that the fast path has done is undone. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
-    const sampi_ordinals ordinal = { { 0 }, false, job->work };
+    const sampi_ordinals ordinal = { { 0 }, false, true, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
     int status = sampi_open_row(&row, job);

@@ -11,15 +11,15 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    bool is_llama = sampi_is_llama_cpp(s);
-    const bool has_views = is_llama || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_VIEW;
+    const bool is_llama = sampi_is_llama_cpp(s), has_views = sampi_idles(s) || sampi_has_views(s);
     if (!view->is_open) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
-    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
         view->cur->selected = -1; /* as in sampi_run */
-    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
+    view->ordinal.has_llama_cpp |= is_llama; /* as in sampi_run */
+    view->ordinal.is_checked = false;
+    status = sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
@@ -32,6 +32,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     sampi_close_view(view, NULL, -1);
     int status = samp_status(&s->base, NULL);
     view->ordinal.has_llama_cpp |= sampi_is_llama_cpp(s); /* as in sampi_run */
+    view->ordinal.is_checked = false;
     if (!status) status = sampi_call_custom(s, cur);
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
@@ -71,9 +72,11 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     sampi_view view = sampi_make_view(job->s, job->work, cur);
     int status = SAMP_OK;
     view.ordinal = *ordinal;
-    for (int i = from; i < n && !status; i++)
+    for (int i = from; i < n && !status; i++) {
+        view.ordinal.ends_draw = i + 1 == n && !sampi_has_array(job->work);
         status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
                                             : sampi_run(member[i], cur, job->s->position, &view.ordinal);
+    }
     if (!status) sampi_close_view(&view, NULL, -1);
     return status;
 }

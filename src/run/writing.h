@@ -40,8 +40,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     return z;
 }
 
-/* Writes the logits of the remaining candidates to the array, by ascending id, and their p: from `sums`, or from the
-   row's sum in llama.cpp's arithmetic; without both p stays. e: the result of sampi_view_exps, or NULL. */
+/* Writes the logits of the remaining candidates to the array, by ascending id, and their p from `sums`; without sums p
+   stays. e: the result of sampi_view_exps, or NULL. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
@@ -59,10 +59,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
             if (!e) (void)row->k->weights(it.x, it.n, sums->max, NULL, own);
             row->k->probs(it.x, e ? e + it.at : own, it.n, sums->max, (double)sums->z, p);
         }
-        if (sampi_sum_for_p(row) > 0.0)
-            row->k->put(d + it.at, it.n, it.x, row->work->logits + it.at, sampi_sum_for_p(row));
-        else
-            row->k->put(d + it.at, it.n, it.x, sums ? p : NULL, 1.0);
+        row->k->put(d + it.at, it.n, it.x, sums ? p : NULL, 1.0);
     }
 }
 
@@ -87,14 +84,14 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->max = sampi_row_max(row);
         sums->z = sampi_view_exps(view, sums->max, &e);
     }
-    if (view->drops || sums || sampi_sum_for_p(row) > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
     cur->sorted = false;
-    if (view->sorts) sampi_sort(&view->order, cur, 0, n, (samp_token_data *)(void *)row->work->x);
+    if (view->sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
     cur->sorted = view->sorts && !view->order.score;
     if (index < 0) return;
     cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));

@@ -27,16 +27,16 @@ static float sampi_decay(float sum, float decay, float x)
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
-/* Replaces the logits of unmasked candidates by the adapted ones, computed from p. p becomes the old logit, which is
-   needed again when the token is known. The array is no longer sorted afterwards. The library's and llama.cpp's
-   arithmetic both use this function. */
-static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
+/* Replaces the logits of a tile's unmasked candidates by the adapted ones, computed from p = e [i] / sum; overwrites e
+   [SAMPI_TILE + 16]. p becomes the old logit, which is needed again when the token is known. */
+static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur, size_t at, float *e, float sum)
 {
-    float aim = sampi_adaptive_p_aim(&s->u.adaptive);
-    samp_token_data *d = cur->data;
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = d[i].logit;
-        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+    const size_t n = sampi_tile_of(cur, at);
+    samp_token_data *d = cur->data + at;
+    sampi_use()->adapt(e, n, sum, sampi_adaptive_p_aim(&s->u.adaptive));
+    for (size_t i = 0; i < n; i++) {
+        const float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = e[i];
         d[i].p = l;
     }
 }
@@ -47,13 +47,18 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
+    float p[SAMPI_TILE + 16];
     sampi_set_p(cur, &sums);
-    sampi_adapt(s, cur);
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        for (size_t i = 0; i < sampi_tile_of(cur, at); i++) p[i] = cur->data[at + i].p;
+        sampi_adapt(s, cur, at, p, 1.0f);
+    }
     cur->sorted = false;
     sampi_draw(s, cur);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
     s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p still is the old logit here */
+    if (s->at_end) return SAMP_OK;
     sums = sampi_sum(cur);
     sampi_set_p(cur, &sums);
     return SAMP_OK;
@@ -75,18 +80,23 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    first token's logit as the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums sums = sampi_llama_softmax(s, cur, false);
+    float e[SAMPI_TILE + 32];
+    sampi_llama_sums sums = sampi_llama_sum(cur);
     if (s->u.adaptive.target < 0.0f) {
+        if (!s->at_end) sampi_llama_set_p(cur, &sums);
         cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
         return SAMP_OK;
     }
-    sampi_adapt(s, cur);
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        (void)sampi_llama_exps(cur, at, sums.max, e);
+        sampi_adapt(s, cur, at, e, sums.sum);
+    }
     sampi_llama_sums adapted = sampi_llama_sum(cur);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
     const samp_token_data *chosen = &cur->data[cur->selected];
     s->now.pending = chosen->id;
     s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p still is the old logit here */
-    sampi_llama_softmax(s, cur, false);
+    if (!s->at_end) sampi_llama_set_p(cur, &adapted);
     cur->sorted = false;
     return SAMP_OK;
 }
@@ -137,9 +147,9 @@ SAMPI_HOOKS(ADAPTIVE_P, NULL, NULL, NULL, NULL, sampi_adaptive_p_accept, sampi_a
             sampi_adaptive_p_state, sampi_adaptive_p_take_over, sampi_adaptive_p_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_ADAPTIVE_P_ROW \
-    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
-        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
+        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p)
 
 #else /* the plan */
 

@@ -83,7 +83,7 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 #define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
-        sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+        sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 {
@@ -93,9 +93,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_A, top_a, 0, 0, 0, "a");
 
 #define SAMPI_TOP_A_ROW \
-    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
+    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
         sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
 {

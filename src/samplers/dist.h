@@ -14,7 +14,7 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 #ifndef SAMP_NO_MT19937
 static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
+    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)), !s->at_end);
     return SAMP_OK;
 }
 #endif
@@ -23,9 +23,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_dist)
 
 #else /* the plan */
 

@@ -37,33 +37,41 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 
-/* Draws, sets p of all candidates, and returns the sums from which p follows. */
+/* Draws, sets p of all candidates if anybody can read it, and returns the sums from which p follows. */
 static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
     sampi_sums sums = sampi_sum(cur);
-    sampi_set_p(cur, &sums);
+    if (!s->at_end) sampi_set_p(cur, &sums);
     return sums;
 }
 
 #ifndef SAMP_NO_MT19937
 /* Selects the first candidate in array order at which the sum of p reaches the share u of the total. The terms are
-   floats, their sums doubles; p is divided by the total at the end. */
-static void sampi_llama_choose(samp_token_data_array *cur, double u)
+   floats, their sums doubles; if `sets_p`, p is divided by the total at the end. The sums after every `len` candidates
+   are kept, so that the second walk begins near the selected one. */
+static SAMPI_HOT void sampi_llama_choose(samp_token_data_array *cur, double u, bool sets_p)
 {
-    samp_token_data *d = cur->data;
-    float max = d[sampi_argmax(cur)].logit;
-    double sum = 0.0, run = 0.0;
-    for (size_t i = 0; i < cur->size; i++) {
-        d[i].p = expf(d[i].logit - max);
-        sum += (double)d[i].p;
-    }
+    const float max = cur->data[sampi_argmax(cur)].logit;
+    const size_t len = (cur->size / (64 * SAMPI_TILE) + 1) * SAMPI_TILE;
+    double sum = 0.0, run = 0.0, upto[65];
+    float e[SAMPI_TILE + 32];
     size_t chosen = 0;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_tile_of(cur, at);
+        samp_token_data *d = cur->data + at;
+        if (sampi_llama_exps(cur, at, max, e))
+            for (size_t i = 0; i < n; i++) sum += (double)(d[i].p = e[i]);
+        else
+            for (size_t i = 0; i < n; i++) d[i].p = 0.0f;
+        upto[at / len] = sum;
+    }
+    for (; chosen + len < cur->size && upto[chosen / len] < u * sum; chosen += len) run = upto[chosen / len];
     for (; chosen + 1 < cur->size; chosen++) {
-        run += (double)d[chosen].p;
+        run += (double)cur->data[chosen].p;
         if (run >= u * sum) break;
     }
-    sampi_llama_divide(cur, sum);
+    if (sets_p) sampi_llama_divide(cur, sum);
     cur->selected = (int64_t)chosen;
 }
 
@@ -71,13 +79,20 @@ static void sampi_llama_choose(samp_token_data_array *cur, double u)
    which the running sum of p / sum reaches u. If there is a single candidate, no random number is drawn. */
 static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
+    float e[SAMPI_TILE + 32];
     double sum = 0.0, run = 0.0;
     if (cur->size < 2) return 0;
-    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_llama_exps(cur, at, sums->max, e) ? sampi_tile_of(cur, at) : 0;
+        for (size_t i = 0; i < n; i++) sum += (double)(e[i] / sums->sum);
+    }
     double u = sampi_mt_double(sampi_mt_of(s));
-    for (size_t i = 0; i + 1 < cur->size; i++) {
-        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
-        if (run >= u) return i;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        (void)sampi_llama_exps(cur, at, sums->max, e);
+        for (size_t i = 0; i < sampi_tile_of(cur, at); i++) {
+            run += (double)(e[i] / sums->sum) / sum;
+            if (run >= u) return at + i;
+        }
     }
     return cur->size - 1;
 }

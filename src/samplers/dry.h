@@ -553,6 +553,8 @@ SAMPI_HOOKS(DRY, sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry
             sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_DRY_ROW \
-    "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+    "dry", 0, 'd', "dry", \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \
-        SAMPI_BY_LLAMA_CPP(sampi_dry_apply, sampi_fast_dry)
+        SAMPI_BY_LLAMA_CPP(sampi_dry_apply)

@@ -34,10 +34,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_greedy)
 
 #else /* the plan */
 

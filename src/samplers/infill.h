@@ -105,4 +105,4 @@ SAMPI_HOOKS(INFILL, sampi_infill_params, sampi_infill_prepare, NULL, NULL, NULL,
 
 #define SAMPI_INFILL_ROW \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
-        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
+        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply)

@@ -10,8 +10,8 @@
    advances; sampi_restore_state can take it back.
 
    The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
-   came. So an array is sorted where llama.cpp sorts it, and nowhere else. When samp_sample calls these functions, the
-   array has the tokens that rows/llama_cpp/ has left of the row. */
+   came. So an array is sorted where llama.cpp sorts it, and nowhere else. Exponentials of long arrays are computed by
+   tiles, with libm's results (kernels/llama_cpp/). */
 
 /* The numbers from which probabilities follow: the maximum, and the sum of e^(l - max) in array order. With them, p of
    a logit can be computed even after the array's logits have changed, as long as the old logit was kept. */
@@ -23,13 +23,71 @@ typedef struct sampi_llama_sums {
    expression of the same floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
+/* Returns 1 if libm's expf has the results of the kernels' expf, else -1, by 2048 arguments. Another algorithm of libm
+   would differ for a few of these arguments, and one that rounds e^x correctly for the first eight. */
+static SAMPI_COLD int sampi_try_expf(const sampi_kernels *k)
+{
+    static const float near_the_middle[8] = { -9.63555503e-05f, -0.00162497989f, -0.00327691319f, -0.00585649349f,
+                                              -0.0109626632f,   -0.0179022551f,  -0.0352634974f,  -0.0572585091f };
+    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
+    for (int tile = 0; tile < 8; tile++) {
+        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        if (tile == 0) memcpy(x, near_the_middle, sizeof near_the_middle);
+        k->expf(x, SAMPI_TILE, 0.0f, e);
+        for (int i = 0; i < SAMPI_TILE; i++)
+            if (e[i] != expf(x[i])) return -1;
+    }
+    return 1;
+}
+
+/* Writes e^(l - max) of the candidates from index `at` on, those of a tile (256), to e [SAMPI_TILE + 32], as libm's
+   expf gives them. False: all of them are masked, so e is 0. */
+static bool sampi_llama_exps(const samp_token_data_array *cur, size_t at, float max, float *e)
+{
+    static int same; /* 1: the kernels have libm's expf; -1: they have another; 0: not tried yet */
+    const sampi_kernels *k = sampi_use();
+    float x[SAMPI_TILE];
+    const size_t n = sampi_copy_logits(cur, at, x);
+    const float top = sampi_max_of(x, n);
+    int is_same = SAMPI_INT_GET(&same);
+    if (is_same == 0) SAMPI_INT_PUT(&same, is_same = sampi_try_expf(k));
+    if (sampi_masked(top))
+        memset(e, 0, n * sizeof *e);
+    else
+        (is_same > 0 && top <= max ? k->expf : sampi_expf_scalar)(x, n, max, e);
+    return !sampi_masked(top);
+}
+
+/* Sets p of the candidates from index `at` on, those of a tile, to e divided by a sum. */
+static void sampi_llama_put(samp_token_data_array *cur, size_t at, const float *e, double sum)
+{
+    float x[SAMPI_TILE];
+    const size_t n = sampi_copy_logits(cur, at, x);
+    sampi_use()->put(cur->data + at, n, x, e, sum);
+}
+
 /* Returns the sums of an array, without writing p. As in llama.cpp, data [0] is the maximum if `sorted` is set.
    adaptive_p calls this function, because its p holds the old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) sums.sum += expf(cur->data[i].logit - sums.max);
+    float e[SAMPI_TILE + 32];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_llama_exps(cur, at, sums.max, e) ? sampi_tile_of(cur, at) : 0;
+        for (size_t i = 0; i < n; i++) sums.sum += e[i];
+    }
     return sums;
+}
+
+/* Sets p of all candidates, from such sums. A float divided by a float is rounded to the same float if it is divided as
+   doubles, as the kernel does. */
+static void sampi_llama_set_p(samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    float e[SAMPI_TILE + 32];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        (void)sampi_llama_exps(cur, at, sums->max, e);
+        sampi_llama_put(cur, at, e, (double)sums->sum);
+    }
 }
 
 /* Does what llama_sampler_softmax_impl does: sets p of all candidates, after sorting them if `sort`. Most samplers of
@@ -38,9 +96,8 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(const sampi_sampler *s, samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur, s->at_memory);
-    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
+    sampi_llama_sums sums = sampi_llama_sum(cur);
+    sampi_llama_set_p(cur, &sums);
     return sums;
 }
 
@@ -62,9 +119,14 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 
 /* Makes the other softmax of llama.cpp, which dist and the end of temp_ext use: p already is e^(l - max) rounded to
    float, and is divided by a sum that is a double. */
-static void sampi_llama_divide(samp_token_data_array *cur, double sum)
+static SAMPI_HOT void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
+    float e[SAMPI_TILE];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        const size_t n = sampi_tile_of(cur, at);
+        for (size_t i = 0; i < n; i++) e[i] = cur->data[at + i].p;
+        if (sampi_max_of(e, n) > 0.0f) sampi_llama_put(cur, at, e, sum);
+    }
 }
 
 /* sampi_llama_share returns -p ln p, a token's term of the entropy. It is 0 for p = 0, where llama.cpp's entropy is
@@ -79,16 +141,18 @@ static float sampi_llama_entropy(const samp_token_data_array *cur)
     return entropy;
 }
 
-/* Makes the cut of top_p and typical: keeps the candidates up to the first at which the sum of p reaches `share` (or
-   exceeds it, if `exceed`), and all candidates if it never does. */
-static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
+/* Makes the cut of top_p and typical: keeps the candidates up to the first, in this order, at which the sum of p
+   reaches top_p's share or exceeds typical's; all candidates if it never does. They are sorted and get p only so
+   far. */
+static void sampi_llama_keep_share(const sampi_sampler *s, samp_token_data_array *cur, const sampi_order *order,
+                                   const sampi_llama_sums *sums)
 {
+    const float share = s->u.cut.p;
     float run = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        bool enough = exceed ? run > share : run >= share;
-        if (!enough || i + 1 < min_keep) continue;
-        cur->size = i + 1;
-        return;
+    for (size_t i = 0, k = 0; i < cur->size; i++) {
+        if (i == k) k = sampi_sort_further(order, cur, k, cur->size, s->at_memory);
+        run += cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
+        if (i + 1 >= s->u.cut.min_keep && (order->score ? run > share : run >= share)) cur->size = i + 1;
     }
+    cur->sorted = !order->score;
 }

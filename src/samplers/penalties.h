@@ -140,6 +140,7 @@ SAMPI_HOOKS(PENALTIES, sampi_penalties_params, sampi_penalties_prepare, NULL, NU
 
 #define SAMPI_PENALTIES_ROW \
     "penalties", 0, 'e', "penalties", \
-        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_PENALTIES_FIELDS), sampi_penalties_is_off, &SAMPI_PENALTIES_HOOKS, \
-        sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply, sampi_fast_penalties)
+        sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply)

@@ -60,4 +60,4 @@ SAMPI_HOOKS(RAS, NULL, sampi_ras_prepare, NULL, NULL, sampi_ras_accept, sampi_ra
 #define SAMPI_RAS_ROW \
     "ras", 10, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_RAS_FIELDS), NULL, &SAMPI_RAS_HOOKS, sampi_dist_apply, sampi_fast_dist, \
-        SAMPI_BY_LLAMA_CPP(sampi_dist_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_dist_apply)

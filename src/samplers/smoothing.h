@@ -74,12 +74,12 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 #define SAMPI_SMOOTHING_ROW \
     "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
         SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
-        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply)
 
 #define SAMPI_LOG_SOFTMAX_ROW \
     "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
-        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply)
 
 #else /* the plan */
 

@@ -27,14 +27,23 @@ SAMPI_INLINE bool sampi_is_plain_temp(const sampi_sampler *s)
     return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && !sampi_temp_masks(s);
 }
 
-/* Multiplies all logits by 1 / t, for temp and temp_ext. Results that overflow become +-FLT_MAX, because only masked
-   tokens may be -infinity. */
+/* Multiplies all logits by r, or divides them by it. Results that overflow become +-FLT_MAX, because only masked tokens
+   may be -infinity. */
+static void sampi_scale_all(samp_token_data_array *cur, float r, bool divided)
+{
+    float x[SAMPI_TILE];
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        sampi_use()->scale(x, n, r, divided, x);
+        sampi_use()->put(cur->data + at, n, x, NULL, 1.0);
+    }
+}
+
+/* Multiplies all logits by 1 / t, for temp and temp_ext. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (t >= SAMPI_TEMP_MIN) {
-        float factor = 1.0f / t;
-        for (size_t i = 0; i < cur->size; i++)
-            if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
+        sampi_scale_all(cur, 1.0f / t, false);
     } else {
         sampi_mask_all_but(cur, sampi_argmax(cur));
     }
@@ -70,16 +79,14 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 #ifndef SAMP_NO_MT19937
-/* Divides the logits by t. llama.cpp divides, and does not check ties, so `sorted` does not change. Results that
-   overflow become +-FLT_MAX, as in the canonical samplers. */
+/* Divides the logits by t. llama.cpp divides, and does not check ties, so `sorted` does not change. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
         sampi_mask_all_but(cur, sampi_llama_argmax(cur));
         return;
     }
-    for (size_t i = 0; i < cur->size; i++)
-        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
+    sampi_scale_all(cur, t, true);
 }
 
 /* Applies temp. It needs no entropy, so it neither sets p nor sorts. */
@@ -150,9 +157,9 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
-            SAMPI_LLAMA_BY_ORDER, \
+            SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_temp)
 
 static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
@@ -162,9 +169,9 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply, \
-        sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
+        sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext)
 
 #else /* the plan */
 

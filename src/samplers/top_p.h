@@ -17,9 +17,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
    bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(s, cur, false);
-    sampi_sort_all(cur, s->at_memory);
-    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+    sampi_llama_sums sums = sampi_llama_sum(cur);
+    sampi_llama_keep_share(s, cur, &SAMPI_BY_LOGIT, &sums);
     return SAMP_OK;
 }
 #endif
@@ -33,10 +32,9 @@ SAMPI_CUT_FIELDS(TOP_P, top_p, 0.95, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)
 
 #else /* the plan */
 

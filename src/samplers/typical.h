@@ -37,21 +37,14 @@ static double sampi_llama_typical_score(const sampi_order *order, const samp_tok
     return (double)d->p;
 }
 
-/* Sorts by score. p is computed again afterwards, from `sums`. */
-static void sampi_llama_sort_by_score(const sampi_sampler *s, samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
-{
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
-    sampi_sort(&by_score, cur, 0, cur->size, s->at_memory);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
-}
-
 /* Applies typical as llama.cpp does. The running sum of p, in the order of scores, must exceed the share. */
 static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
+    const sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
     sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
-    sampi_llama_sort_by_score(s, cur, &sums, sampi_llama_entropy(cur));
-    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+    float entropy = sampi_llama_entropy(cur);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_llama_keep_share(s, cur, &by_score, &sums);
     return SAMP_OK;
 }
 #endif
@@ -65,10 +58,9 @@ SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | \
-            SAMPI_LLAMA_SORTS, \
+        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
-        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
 
 #else /* the plan */
 

@@ -5,7 +5,7 @@
    (SAMPI_XTC_EXCEPT), because it has no plan: no step on a device has room for their list. */
 #ifndef SAMPI_PLANS
 
-/* Is a logit's weight at least the required one? `what` points to the sums of the array, with this weight in `above`. */
+/* Is a logit's weight at least the required one? `what`: the sums of the array, with that weight in `above`. */
 static bool sampi_weighs_enough(const void *what, float l)
 {
     const sampi_sums *of = (const sampi_sums *)what;
@@ -111,9 +111,9 @@ static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
 SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
             SAMPI_BYTES_ONLY);
@@ -121,7 +121,7 @@ SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, N
 #define SAMPI_XTC_EXCEPT_ROW \
     "xtc-except", 9, 0, "", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_XTC_EXCEPT_FIELDS), sampi_xtc_is_off, &SAMPI_XTC_EXCEPT_HOOKS, sampi_xtc_apply, \
-        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, NULL)
+        sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
 #else /* the plan */
 

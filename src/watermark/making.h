@@ -211,12 +211,12 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
 #define SAMPI_WATERMARK_ROW \
     "watermark", 7, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_WATERMARK_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_mark_apply, sampi_fast_watermark, \
-        SAMPI_BY_LLAMA_CPP(sampi_mark_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_mark_apply)
 #define SAMPI_SYNTHID_ROW \
     "watermark-synthid", 8, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_IF_NAMED, \
         SAMPI_FIELDS_OF(SAMPI_SYNTHID_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_synthid_apply, sampi_fast_synthid, \
-        SAMPI_BY_LLAMA_CPP(sampi_synthid_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_synthid_apply)
 #define SAMPI_SBW_ROW \
     "watermark-sbw", 0, 0, "", SAMPI_KEEPS_P | SAMPI_MASKS_NONE | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_SBW_FIELDS), \
         sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, \
-        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply, NULL)
+        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply)

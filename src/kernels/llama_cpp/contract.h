@@ -1,31 +1,9 @@
-/* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937), and what they share. "Slack" is
-   explained in kernels/contract.h: the elements that a kernel may overwrite beyond its result.
+/* ---- the kernel of llama.cpp's arithmetic ----
+   One more kernel of every set, for llama.cpp's arithmetic (SAMP_RNG_MT19937). "Slack" is explained in
+   kernels/contract.h: the elements that a kernel may overwrite beyond its result.
 
-     expf:     writes to e [n] (slack 32) libm's expf of sampi_finite(x / t) - max, rounded to f32, and 0 for masked
-               elements; no logit may be above max. Returns an estimate of their sum, with a relative error of at most n
-               2^-53. It may be called only if libm's expf is the one that the kernels have (sampi_expf_of).
-     add_terms: adds to *sum what the terms of the elements not above c->most add to a float sum, if each term alone is
-               added to the float `from`. A term is e^(x - c->max) (c->a + c->b (c->max - x)): the float that libm's
-               expf, and for an entropy its logf too, give for it. The result is exact below 2^24 ulps of `from`,
-               otherwise an estimate. Returns the number of terms whose contribution is not certain. */
-
-/* Returns half an ulp of a float sum, or 0, which every term reaches, if the sum is so small that this is not a normal
-   float. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
-}
-
-/* The parameters of add_terms. For the terms e^(x - max), a = 1 and b = 0; for the terms -p ln p of an entropy, a =
-   ln(sum) / sum and b = 1 / sum. */
-typedef struct sampi_float_terms {
-    float max, most, a, b;
-    float sum; /* the sum of e^(x - max), from which p follows; 0 if the terms are not those of an entropy */
-} sampi_float_terms;
+     expf:     writes to e [n] (slack 32) libm's expf of x - max, rounded to f32, and 0 for masked elements; no x may be
+               above max. It may be called only if libm's expf is the one that the kernels have (sampi_try_expf). */
 
 /* The expf of glibc and musl for x <= 0: a table of 2^(n / 32), and a polynomial. In the table, n is subtracted from
    the bits to which it is added later. With and without fma the result is the same float for all x but one; this was
@@ -44,7 +22,3 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FEEFF76F2FB5E47, 0x3FEF199BDD85529C, 0x3FEF3720DCEF9069, 0x3FEF5818DCFBA487, 0x3FEF7C97337B9B5F,
     0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
 };
-
-/* A bound of the relative difference between the estimate of a term and libm's term, down to e^-32. It is 2e-6 for e^x,
-   mostly the rounding of a product without fma, and a few roundings more for a term of an entropy. */
-#define SAMPI_TERM_DOUBT 3e-6f
