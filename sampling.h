@@ -224,94 +224,94 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10316 samplers/dist.h                 25826 grammar/accepting.h
-     319 api/config.h                    10344 samplers/gumbel.h               26165 grammar/history.h
-     350 api/types.h                     10454 watermark/function.h            26266 grammar/waiting.h
-     669 api/missing.h                   10567 watermark/text.h                26573 grammar/room.h
-     684 api/sample.h                    10753 watermark/draw.h                26939 grammar/sampler.h
-     828 api/chains.h                    10958 samplers/mirostat.h             27193 grammar/forced.h
-    1125 api/samplers.h                  11183 samplers/adaptive_p.h           27380 grammar/hooks.h
-    1499 api/gumbel.h                    11332 samplers/ras.h                  27502 schema/head.h
-    1528 api/operator.h                  11395 samplers/custom.h               27677 schema/errors.h
-    1587 api/kv.h                        11445 config/describe.h               27792 schema/collections.h
-    1784 api/llama_cpp.h                 11614 config/from_params.h            27825 schema/references.h
-    1832 api/text_error.h                11670 config/orders.h                 28141 schema/strings.h
-    1851 api/grammar.h                   11942 config/numbers.h                28202 schema/numbers.h
-    2160 api/shards.h                    12087 config/set.h                    28404 schema/sets.h
-    2273 api/peers.h                     12263 config/texts.h                  28657 schema/formats.h
-    2408 api/drafts.h                    12442 config/settings.h               28926 schema/scalars.h
-    2567 api/constraints.h               12557 life/rollback.h                 29232 schema/goals.h
-    2970 api/watermark.h                 12795 life/chain.h                    29475 schema/alternatives.h
-    3144 api/stop.h                      13091 life/members.h                  30015 schema/objects.h
-    3284 api/vocab.h                     13201 life/update.h                   30598 schema/arrays.h
-    3327 api/search.h                    13371 life/copy.h                     30964 schema/satisfiable.h
-    3501 api/parts.h                     13532 rows/row.h                      31112 schema/whole.h
-    3553 base/switches.h                 13734 rows/reserve.h                  31267 tags/head.h
-    3856 base/random.h                   13802 rows/pieces.h                   31395 tags/words.h
-    3876 base/mt19937.h                  13911 rows/compact.h                  31509 tags/inside.h
-    3948 base/exact.h                    14092 rows/sums.h                     31648 tags/formats.h
-    4165 base/bits128.h                  14219 rows/changes.h                  32054 grammar/grammars.h
-    4241 base/elements.h                 14296 rows/cuts.h                     32122 peers/tables.h
-    4367 watermark/colours.h             14752 rows/typical.h                  32561 peers/values.h
-    4430 kernels/llama_cpp/contract.h    15060 rows/tail_free.h                33057 peers/llama_server.h
-    4452 kernels/contract.h              15128 rows/selecting.h                33125 peers/stops.h
-    4538 kernels/scalar.h                15264 rows/mirostat.h                 33184 peers/fields.h
-    4742 kernels/llama_cpp/scalar.h      15344 watermark/rows.h                33487 peers/requests.h
-    4751 kernels/sets.h                  15454 rows/flat.h                     33695 vocab/pieces.h
-    4800 kernels/vectors.h               15517 rows/logprobs.h                 33873 vocab/tokenizer_json.h
-    4882 kernels/avx512.h                15659 rows/support.h                  34091 vocab/gguf.h
-    4967 kernels/avx2.h                  15794 rows/step.h                     34266 shards/head.h
-    5031 kernels/sse2.h                  15811 run/apply.h                     34351 shards/bytes.h
-    5048 kernels/neon.h                  15878 run/writing.h                   34448 shards/merging.h
-    5071 kernels/wasm.h                  15977 run/arrays.h                    34737 shards/row.h
-    5087 kernels/generic.h               16058 run/walk.h                      34860 shards/answers.h
-    5107 kernels/shared.h                16166 run/again.h                     35304 shards/logprobs.h
-    5231 kernels/passes.h                16231 run/finish.h                    35562 shards/taking.h
-    5915 kernels/llama_cpp/passes.h      16270 run/draw.h                      35699 shards/asking.h
-    5967 kernels/check.h                 16358 run/sample.h                    35828 shards/prefix.h
-    5989 kernels/dispatch.h              16463 watermark/making.h              36050 shards/plans.h
-    6188 core/thresholds.h               16685 watermark/tails.h               36496 samplers/plans.h
-    6281 core/array.h                    16782 watermark/detect.h              36758 shards/way.h
-    6696 core/table.h                    17007 run/verify.h                    36901 shards/memory.h
-    6876 core/windows.h                  17112 run/batch.h                     36970 shards/batch.h
-    6964 constraints/record.h            17298 run/guide.h                     37374 drafts/head.h
-    7034 watermark/record.h              17339 life/state.h                    37425 drafts/block.h
-    7053 rows/work.h                     17500 operator/weights.h              37608 drafts/tree.h
-    7086 life/past.h                     17575 operator/search.h               37731 drafts/relaxed.h
-    7145 core/record.h                   17706 operator/run.h                  37812 drafts/ngram.h
-    7305 core/plans.h                    17866 kv/cells.h                      37948 search/head.h
-    7331 core/fields.h                   17890 kv/making.h                     38168 search/rows.h
-    7434 core/owners.h                   18110 kv/slot.h                       38249 search/states.h
-    7498 core/mt19937.h                  18242 kv/sequences.h                  38336 search/beams.h
-    7553 core/no_mt19937.h               18372 kv/data.h                       38719 search/unmask.h
-    7577 core/making.h                   18501 kv/update.h                     38840 text/automaton.h
-    7735 core/streams.h                  18619 kv/state.h                      38911 grammar/patterns.h
-    7771 life/state_fields.h             18818 llama_cpp/functions.h           39060 constraints/automaton.h
-    7859 samplers/llama_cpp.h            18880 llama_cpp/object.h              39099 constraints/making.h
-    7999 samplers/logit_bias.h           18933 llama_cpp/vocabulary.h          39345 constraints/sampler.h
-    8084 samplers/patch.h                19008 text/reading.h                  39434 constraints/constructors.h
-    8132 samplers/penalties.h            19114 text/strings.h                  39812 constraints/patterns.h
-    8274 samplers/dry.h                  19212 text/values.h                   39901 constraints/looking.h
-    8806 samplers/cut.h                  19366 text/documents.h                39971 constraints/thinking.h
-    8826 samplers/top_n_sigma.h          19439 grammar/head.h                  40214 constraints/schedule.h
-    8962 samplers/top_k.h                19443 grammar/tree.h                  40297 constraints/accepting.h
-    9018 samplers/tail_free.h            20085 grammar/building.h              40478 constraints/drawing.h
-    9135 samplers/typical.h              20481 grammar/finishing.h             40715 constraints/state.h
-    9196 samplers/top_p.h                20784 grammar/reading.h               40779 constraints/kind.h
-    9233 samplers/min_p.h                20873 grammar/gbnf.h                  40839 constraints/top_p_decay.h
-    9270 samplers/by_sums.h              21166 grammar/regex.h                 40915 constraints/timestamps.h
-    9400 samplers/top_h.h                21583 grammar/derivatives.h           41109 constraints/accessors.h
-    9451 samplers/min_k.h                22399 grammar/vocabulary.h            41216 stop/head.h
-    9511 samplers/xtc.h                  22853 grammar/triggers.h              41281 stop/search.h
-    9633 samplers/infill.h               23327 grammar/matcher.h               41402 stop/making.h
-    9740 samplers/temperature.h          23598 grammar/cache.h                 41559 stop/text.h
-    9909 samplers/smoothing.h            23881 grammar/moving.h                41711 stop/patterns.h
-    9990 samplers/softmax.h              24330 grammar/visits.h                41783 stop/settings.h
-   10020 samplers/drafted.h              24620 grammar/states.h                41814 core/kinds.h
-   10045 samplers/greedy.h               24778 grammar/items.h                 41856 base/restore.h
-   10076 samplers/choose.h               24902 grammar/masks.h                 41869 api/license.h
-   10162 samplers/ratio.h                25105 grammar/runs.h
-   10226 samplers/draw.h                 25317 grammar/entries.h
+       2 api/opening.h                   10314 samplers/dist.h                 25824 grammar/accepting.h
+     319 api/config.h                    10342 samplers/gumbel.h               26163 grammar/history.h
+     350 api/types.h                     10452 watermark/function.h            26264 grammar/waiting.h
+     669 api/missing.h                   10565 watermark/text.h                26571 grammar/room.h
+     684 api/sample.h                    10751 watermark/draw.h                26937 grammar/sampler.h
+     828 api/chains.h                    10956 samplers/mirostat.h             27191 grammar/forced.h
+    1125 api/samplers.h                  11181 samplers/adaptive_p.h           27378 grammar/hooks.h
+    1499 api/gumbel.h                    11330 samplers/ras.h                  27500 schema/head.h
+    1528 api/operator.h                  11393 samplers/custom.h               27675 schema/errors.h
+    1587 api/kv.h                        11443 config/describe.h               27790 schema/collections.h
+    1784 api/llama_cpp.h                 11612 config/from_params.h            27823 schema/references.h
+    1832 api/text_error.h                11668 config/orders.h                 28139 schema/strings.h
+    1851 api/grammar.h                   11940 config/numbers.h                28200 schema/numbers.h
+    2160 api/shards.h                    12085 config/set.h                    28402 schema/sets.h
+    2273 api/peers.h                     12261 config/texts.h                  28655 schema/formats.h
+    2408 api/drafts.h                    12440 config/settings.h               28924 schema/scalars.h
+    2567 api/constraints.h               12555 life/rollback.h                 29230 schema/goals.h
+    2970 api/watermark.h                 12793 life/chain.h                    29473 schema/alternatives.h
+    3144 api/stop.h                      13089 life/members.h                  30013 schema/objects.h
+    3284 api/vocab.h                     13199 life/update.h                   30596 schema/arrays.h
+    3327 api/search.h                    13369 life/copy.h                     30962 schema/satisfiable.h
+    3501 api/parts.h                     13530 rows/row.h                      31110 schema/whole.h
+    3553 base/switches.h                 13732 rows/reserve.h                  31265 tags/head.h
+    3856 base/random.h                   13800 rows/pieces.h                   31393 tags/words.h
+    3876 base/mt19937.h                  13909 rows/compact.h                  31507 tags/inside.h
+    3948 base/exact.h                    14090 rows/sums.h                     31646 tags/formats.h
+    4165 base/bits128.h                  14217 rows/changes.h                  32052 grammar/grammars.h
+    4241 base/elements.h                 14294 rows/cuts.h                     32120 peers/tables.h
+    4367 watermark/colours.h             14750 rows/typical.h                  32559 peers/values.h
+    4430 kernels/llama_cpp/contract.h    15058 rows/tail_free.h                33055 peers/llama_server.h
+    4452 kernels/contract.h              15126 rows/selecting.h                33123 peers/stops.h
+    4538 kernels/scalar.h                15262 rows/mirostat.h                 33182 peers/fields.h
+    4742 kernels/llama_cpp/scalar.h      15342 watermark/rows.h                33485 peers/requests.h
+    4751 kernels/sets.h                  15452 rows/flat.h                     33693 vocab/pieces.h
+    4800 kernels/vectors.h               15515 rows/logprobs.h                 33871 vocab/tokenizer_json.h
+    4882 kernels/avx512.h                15657 rows/support.h                  34089 vocab/gguf.h
+    4967 kernels/avx2.h                  15792 rows/step.h                     34264 shards/head.h
+    5031 kernels/sse2.h                  15809 run/apply.h                     34349 shards/bytes.h
+    5048 kernels/neon.h                  15876 run/writing.h                   34446 shards/merging.h
+    5071 kernels/wasm.h                  15975 run/arrays.h                    34735 shards/row.h
+    5087 kernels/generic.h               16056 run/walk.h                      34858 shards/answers.h
+    5107 kernels/shared.h                16164 run/again.h                     35302 shards/logprobs.h
+    5231 kernels/passes.h                16229 run/finish.h                    35560 shards/taking.h
+    5915 kernels/llama_cpp/passes.h      16268 run/draw.h                      35697 shards/asking.h
+    5967 kernels/check.h                 16356 run/sample.h                    35826 shards/prefix.h
+    5989 kernels/dispatch.h              16461 watermark/making.h              36048 shards/plans.h
+    6188 core/thresholds.h               16683 watermark/tails.h               36494 samplers/plans.h
+    6281 core/array.h                    16780 watermark/detect.h              36756 shards/way.h
+    6696 core/table.h                    17005 run/verify.h                    36899 shards/memory.h
+    6874 core/windows.h                  17110 run/batch.h                     36968 shards/batch.h
+    6962 constraints/record.h            17296 run/guide.h                     37372 drafts/head.h
+    7032 watermark/record.h              17337 life/state.h                    37423 drafts/block.h
+    7051 rows/work.h                     17498 operator/weights.h              37606 drafts/tree.h
+    7084 life/past.h                     17573 operator/search.h               37729 drafts/relaxed.h
+    7143 core/record.h                   17704 operator/run.h                  37810 drafts/ngram.h
+    7303 core/plans.h                    17864 kv/cells.h                      37946 search/head.h
+    7329 core/fields.h                   17888 kv/making.h                     38166 search/rows.h
+    7432 core/owners.h                   18108 kv/slot.h                       38247 search/states.h
+    7496 core/mt19937.h                  18240 kv/sequences.h                  38334 search/beams.h
+    7551 core/no_mt19937.h               18370 kv/data.h                       38717 search/unmask.h
+    7575 core/making.h                   18499 kv/update.h                     38838 text/automaton.h
+    7733 core/streams.h                  18617 kv/state.h                      38909 grammar/patterns.h
+    7769 life/state_fields.h             18816 llama_cpp/functions.h           39058 constraints/automaton.h
+    7857 samplers/llama_cpp.h            18878 llama_cpp/object.h              39097 constraints/making.h
+    7997 samplers/logit_bias.h           18931 llama_cpp/vocabulary.h          39343 constraints/sampler.h
+    8082 samplers/patch.h                19006 text/reading.h                  39432 constraints/constructors.h
+    8130 samplers/penalties.h            19112 text/strings.h                  39810 constraints/patterns.h
+    8272 samplers/dry.h                  19210 text/values.h                   39899 constraints/looking.h
+    8804 samplers/cut.h                  19364 text/documents.h                39969 constraints/thinking.h
+    8824 samplers/top_n_sigma.h          19437 grammar/head.h                  40212 constraints/schedule.h
+    8960 samplers/top_k.h                19441 grammar/tree.h                  40295 constraints/accepting.h
+    9016 samplers/tail_free.h            20083 grammar/building.h              40476 constraints/drawing.h
+    9133 samplers/typical.h              20479 grammar/finishing.h             40713 constraints/state.h
+    9194 samplers/top_p.h                20782 grammar/reading.h               40777 constraints/kind.h
+    9231 samplers/min_p.h                20871 grammar/gbnf.h                  40837 constraints/top_p_decay.h
+    9268 samplers/by_sums.h              21164 grammar/regex.h                 40913 constraints/timestamps.h
+    9398 samplers/top_h.h                21581 grammar/derivatives.h           41107 constraints/accessors.h
+    9449 samplers/min_k.h                22397 grammar/vocabulary.h            41214 stop/head.h
+    9509 samplers/xtc.h                  22851 grammar/triggers.h              41279 stop/search.h
+    9631 samplers/infill.h               23325 grammar/matcher.h               41400 stop/making.h
+    9738 samplers/temperature.h          23596 grammar/cache.h                 41557 stop/text.h
+    9907 samplers/smoothing.h            23879 grammar/moving.h                41709 stop/patterns.h
+    9988 samplers/softmax.h              24328 grammar/visits.h                41781 stop/settings.h
+   10018 samplers/drafted.h              24618 grammar/states.h                41812 core/kinds.h
+   10043 samplers/greedy.h               24776 grammar/items.h                 41854 base/restore.h
+   10074 samplers/choose.h               24900 grammar/masks.h                 41867 api/license.h
+   10160 samplers/ratio.h                25103 grammar/runs.h
+   10224 samplers/draw.h                 25315 grammar/entries.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6788,10 +6788,10 @@ enum {
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
     /* A view is a long array, given to samp_apply, that is worked on as a row. */
-    SAMPI_VIEW_DENSE = 0x10000,
-    SAMPI_VIEW_MASKED = 0x20000,
-    SAMPI_VIEW_DROPPED = 0x30000,
-    SAMPI_VIEW_SORTED = 0x40000,
+    SAMPI_VIEW_DENSE = 0x10000,   /* nothing is cut */
+    SAMPI_VIEW_MASKED = 0x20000,  /* tokens are masked */
+    SAMPI_VIEW_DROPPED = 0x30000, /* tokens are removed */
+    SAMPI_VIEW_SORTED = 0x40000,  /* the rest is in order */
     SAMPI_VIEW = 0x70000,
 
     /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
@@ -6805,9 +6805,7 @@ enum {
     SAMPI_TO_K = 0x8000000,
     /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first min_keep
        */
-    SAMPI_TO_FLOOR = 0x10000000,
-    SAMPI_BY_SCORE =
-        0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
+    SAMPI_TO_FLOOR = 0x10000000
 };
 
 /* The hooks of a kind: functions besides apply that common code calls. */
@@ -9188,7 +9186,7 @@ SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_BY_SCORE | SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, \
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
 
@@ -16031,7 +16029,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     row->sorts = false;
     bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
-         by_score = flags & SAMPI_BY_SCORE, few_stay = flags & SAMPI_DROPS_FAST && !selects;
+         by_score = s->kind == SAMPI_TYPICAL, few_stay = flags & SAMPI_DROPS_FAST && !selects;
     bool shows = (sampi_sets_p(s) || by_chance) && sampi_use_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;

@@ -110,13 +110,12 @@ enum {
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
     /* A view is a long array, given to samp_apply, that is worked on as a row. The flag is the last state of a view in
-       which the kind's function on rows gives the same result as its apply. The states, in this order: nothing is cut;
-       tokens are masked; tokens are removed; the rest is in order. For a kind without a flag the view is turned back
-       into an array first. */
-    SAMPI_VIEW_DENSE = 0x10000,
-    SAMPI_VIEW_MASKED = 0x20000,
-    SAMPI_VIEW_DROPPED = 0x30000,
-    SAMPI_VIEW_SORTED = 0x40000,
+       which the kind's function on rows gives the same result as its apply. For a kind without a flag the view is
+       turned back into an array first. */
+    SAMPI_VIEW_DENSE = 0x10000,   /* nothing is cut */
+    SAMPI_VIEW_MASKED = 0x20000,  /* tokens are masked */
+    SAMPI_VIEW_DROPPED = 0x30000, /* tokens are removed */
+    SAMPI_VIEW_SORTED = 0x40000,  /* the rest is in order */
     SAMPI_VIEW = 0x70000,
 
     /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
@@ -130,9 +129,7 @@ enum {
     SAMPI_TO_K = 0x8000000,
     /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first
        min_keep */
-    SAMPI_TO_FLOOR = 0x10000000,
-    SAMPI_BY_SCORE =
-        0x40000000 /* the sampler cuts by typical's score, and leaves the candidates in order of that score */
+    SAMPI_TO_FLOOR = 0x10000000
 };
 
 /* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.

@@ -58,7 +58,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     row->sorts = false;
     bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
-         by_score = flags & SAMPI_BY_SCORE, few_stay = flags & SAMPI_DROPS_FAST && !selects;
+         by_score = s->kind == SAMPI_TYPICAL, few_stay = flags & SAMPI_DROPS_FAST && !selects;
     bool shows = (sampi_sets_p(s) || by_chance) && sampi_use_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
