@@ -224,94 +224,94 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10314 samplers/dist.h                 25824 grammar/accepting.h
-     319 api/config.h                    10342 samplers/gumbel.h               26163 grammar/history.h
-     350 api/types.h                     10452 watermark/function.h            26264 grammar/waiting.h
-     669 api/missing.h                   10565 watermark/text.h                26571 grammar/room.h
-     684 api/sample.h                    10751 watermark/draw.h                26937 grammar/sampler.h
-     828 api/chains.h                    10956 samplers/mirostat.h             27191 grammar/forced.h
-    1125 api/samplers.h                  11181 samplers/adaptive_p.h           27378 grammar/hooks.h
-    1499 api/gumbel.h                    11330 samplers/ras.h                  27500 schema/head.h
-    1528 api/operator.h                  11393 samplers/custom.h               27675 schema/errors.h
-    1587 api/kv.h                        11443 config/describe.h               27790 schema/collections.h
-    1784 api/llama_cpp.h                 11612 config/from_params.h            27823 schema/references.h
-    1832 api/text_error.h                11668 config/orders.h                 28139 schema/strings.h
-    1851 api/grammar.h                   11940 config/numbers.h                28200 schema/numbers.h
-    2160 api/shards.h                    12085 config/set.h                    28402 schema/sets.h
-    2273 api/peers.h                     12261 config/texts.h                  28655 schema/formats.h
-    2408 api/drafts.h                    12440 config/settings.h               28924 schema/scalars.h
-    2567 api/constraints.h               12555 life/rollback.h                 29230 schema/goals.h
-    2970 api/watermark.h                 12793 life/chain.h                    29473 schema/alternatives.h
-    3144 api/stop.h                      13089 life/members.h                  30013 schema/objects.h
-    3284 api/vocab.h                     13199 life/update.h                   30596 schema/arrays.h
-    3327 api/search.h                    13369 life/copy.h                     30962 schema/satisfiable.h
-    3501 api/parts.h                     13530 rows/row.h                      31110 schema/whole.h
-    3553 base/switches.h                 13732 rows/reserve.h                  31265 tags/head.h
-    3856 base/random.h                   13800 rows/pieces.h                   31393 tags/words.h
-    3876 base/mt19937.h                  13909 rows/compact.h                  31507 tags/inside.h
-    3948 base/exact.h                    14090 rows/sums.h                     31646 tags/formats.h
-    4165 base/bits128.h                  14217 rows/changes.h                  32052 grammar/grammars.h
-    4241 base/elements.h                 14294 rows/cuts.h                     32120 peers/tables.h
-    4367 watermark/colours.h             14750 rows/typical.h                  32559 peers/values.h
-    4430 kernels/llama_cpp/contract.h    15058 rows/tail_free.h                33055 peers/llama_server.h
-    4452 kernels/contract.h              15126 rows/selecting.h                33123 peers/stops.h
-    4538 kernels/scalar.h                15262 rows/mirostat.h                 33182 peers/fields.h
-    4742 kernels/llama_cpp/scalar.h      15342 watermark/rows.h                33485 peers/requests.h
-    4751 kernels/sets.h                  15452 rows/flat.h                     33693 vocab/pieces.h
-    4800 kernels/vectors.h               15515 rows/logprobs.h                 33871 vocab/tokenizer_json.h
-    4882 kernels/avx512.h                15657 rows/support.h                  34089 vocab/gguf.h
-    4967 kernels/avx2.h                  15792 rows/step.h                     34264 shards/head.h
-    5031 kernels/sse2.h                  15809 run/apply.h                     34349 shards/bytes.h
-    5048 kernels/neon.h                  15876 run/writing.h                   34446 shards/merging.h
-    5071 kernels/wasm.h                  15975 run/arrays.h                    34735 shards/row.h
-    5087 kernels/generic.h               16056 run/walk.h                      34858 shards/answers.h
-    5107 kernels/shared.h                16164 run/again.h                     35302 shards/logprobs.h
-    5231 kernels/passes.h                16229 run/finish.h                    35560 shards/taking.h
-    5915 kernels/llama_cpp/passes.h      16268 run/draw.h                      35697 shards/asking.h
-    5967 kernels/check.h                 16356 run/sample.h                    35826 shards/prefix.h
-    5989 kernels/dispatch.h              16461 watermark/making.h              36048 shards/plans.h
-    6188 core/thresholds.h               16683 watermark/tails.h               36494 samplers/plans.h
-    6281 core/array.h                    16780 watermark/detect.h              36756 shards/way.h
-    6696 core/table.h                    17005 run/verify.h                    36899 shards/memory.h
-    6874 core/windows.h                  17110 run/batch.h                     36968 shards/batch.h
-    6962 constraints/record.h            17296 run/guide.h                     37372 drafts/head.h
-    7032 watermark/record.h              17337 life/state.h                    37423 drafts/block.h
-    7051 rows/work.h                     17498 operator/weights.h              37606 drafts/tree.h
-    7084 life/past.h                     17573 operator/search.h               37729 drafts/relaxed.h
-    7143 core/record.h                   17704 operator/run.h                  37810 drafts/ngram.h
-    7303 core/plans.h                    17864 kv/cells.h                      37946 search/head.h
-    7329 core/fields.h                   17888 kv/making.h                     38166 search/rows.h
-    7432 core/owners.h                   18108 kv/slot.h                       38247 search/states.h
-    7496 core/mt19937.h                  18240 kv/sequences.h                  38334 search/beams.h
-    7551 core/no_mt19937.h               18370 kv/data.h                       38717 search/unmask.h
-    7575 core/making.h                   18499 kv/update.h                     38838 text/automaton.h
-    7733 core/streams.h                  18617 kv/state.h                      38909 grammar/patterns.h
-    7769 life/state_fields.h             18816 llama_cpp/functions.h           39058 constraints/automaton.h
-    7857 samplers/llama_cpp.h            18878 llama_cpp/object.h              39097 constraints/making.h
-    7997 samplers/logit_bias.h           18931 llama_cpp/vocabulary.h          39343 constraints/sampler.h
-    8082 samplers/patch.h                19006 text/reading.h                  39432 constraints/constructors.h
-    8130 samplers/penalties.h            19112 text/strings.h                  39810 constraints/patterns.h
-    8272 samplers/dry.h                  19210 text/values.h                   39899 constraints/looking.h
-    8804 samplers/cut.h                  19364 text/documents.h                39969 constraints/thinking.h
-    8824 samplers/top_n_sigma.h          19437 grammar/head.h                  40212 constraints/schedule.h
-    8960 samplers/top_k.h                19441 grammar/tree.h                  40295 constraints/accepting.h
-    9016 samplers/tail_free.h            20083 grammar/building.h              40476 constraints/drawing.h
-    9133 samplers/typical.h              20479 grammar/finishing.h             40713 constraints/state.h
-    9194 samplers/top_p.h                20782 grammar/reading.h               40777 constraints/kind.h
-    9231 samplers/min_p.h                20871 grammar/gbnf.h                  40837 constraints/top_p_decay.h
-    9268 samplers/by_sums.h              21164 grammar/regex.h                 40913 constraints/timestamps.h
-    9398 samplers/top_h.h                21581 grammar/derivatives.h           41107 constraints/accessors.h
-    9449 samplers/min_k.h                22397 grammar/vocabulary.h            41214 stop/head.h
-    9509 samplers/xtc.h                  22851 grammar/triggers.h              41279 stop/search.h
-    9631 samplers/infill.h               23325 grammar/matcher.h               41400 stop/making.h
-    9738 samplers/temperature.h          23596 grammar/cache.h                 41557 stop/text.h
-    9907 samplers/smoothing.h            23879 grammar/moving.h                41709 stop/patterns.h
-    9988 samplers/softmax.h              24328 grammar/visits.h                41781 stop/settings.h
-   10018 samplers/drafted.h              24618 grammar/states.h                41812 core/kinds.h
-   10043 samplers/greedy.h               24776 grammar/items.h                 41854 base/restore.h
-   10074 samplers/choose.h               24900 grammar/masks.h                 41867 api/license.h
-   10160 samplers/ratio.h                25103 grammar/runs.h
-   10224 samplers/draw.h                 25315 grammar/entries.h
+       2 api/opening.h                   10312 samplers/dist.h                 25821 grammar/accepting.h
+     319 api/config.h                    10340 samplers/gumbel.h               26160 grammar/history.h
+     350 api/types.h                     10450 watermark/function.h            26261 grammar/waiting.h
+     669 api/missing.h                   10563 watermark/text.h                26568 grammar/room.h
+     684 api/sample.h                    10749 watermark/draw.h                26934 grammar/sampler.h
+     828 api/chains.h                    10954 samplers/mirostat.h             27188 grammar/forced.h
+    1125 api/samplers.h                  11179 samplers/adaptive_p.h           27375 grammar/hooks.h
+    1499 api/gumbel.h                    11328 samplers/ras.h                  27496 schema/head.h
+    1528 api/operator.h                  11391 samplers/custom.h               27671 schema/errors.h
+    1587 api/kv.h                        11440 config/describe.h               27786 schema/collections.h
+    1784 api/llama_cpp.h                 11609 config/from_params.h            27819 schema/references.h
+    1832 api/text_error.h                11665 config/orders.h                 28135 schema/strings.h
+    1851 api/grammar.h                   11937 config/numbers.h                28196 schema/numbers.h
+    2160 api/shards.h                    12082 config/set.h                    28398 schema/sets.h
+    2273 api/peers.h                     12258 config/texts.h                  28651 schema/formats.h
+    2408 api/drafts.h                    12437 config/settings.h               28920 schema/scalars.h
+    2567 api/constraints.h               12552 life/rollback.h                 29226 schema/goals.h
+    2970 api/watermark.h                 12790 life/chain.h                    29469 schema/alternatives.h
+    3144 api/stop.h                      13086 life/members.h                  30009 schema/objects.h
+    3284 api/vocab.h                     13196 life/update.h                   30592 schema/arrays.h
+    3327 api/search.h                    13366 life/copy.h                     30958 schema/satisfiable.h
+    3501 api/parts.h                     13527 rows/row.h                      31106 schema/whole.h
+    3553 base/switches.h                 13729 rows/reserve.h                  31261 tags/head.h
+    3856 base/random.h                   13797 rows/pieces.h                   31389 tags/words.h
+    3876 base/mt19937.h                  13906 rows/compact.h                  31503 tags/inside.h
+    3948 base/exact.h                    14087 rows/sums.h                     31642 tags/formats.h
+    4165 base/bits128.h                  14214 rows/changes.h                  32048 grammar/grammars.h
+    4241 base/elements.h                 14291 rows/cuts.h                     32116 peers/tables.h
+    4367 watermark/colours.h             14747 rows/typical.h                  32555 peers/values.h
+    4430 kernels/llama_cpp/contract.h    15055 rows/tail_free.h                33051 peers/llama_server.h
+    4452 kernels/contract.h              15123 rows/selecting.h                33119 peers/stops.h
+    4538 kernels/scalar.h                15259 rows/mirostat.h                 33178 peers/fields.h
+    4742 kernels/llama_cpp/scalar.h      15339 watermark/rows.h                33481 peers/requests.h
+    4751 kernels/sets.h                  15449 rows/flat.h                     33689 vocab/pieces.h
+    4800 kernels/vectors.h               15512 rows/logprobs.h                 33867 vocab/tokenizer_json.h
+    4882 kernels/avx512.h                15654 rows/support.h                  34085 vocab/gguf.h
+    4967 kernels/avx2.h                  15789 rows/step.h                     34260 shards/head.h
+    5031 kernels/sse2.h                  15806 run/apply.h                     34345 shards/bytes.h
+    5048 kernels/neon.h                  15873 run/writing.h                   34442 shards/merging.h
+    5071 kernels/wasm.h                  15972 run/arrays.h                    34731 shards/row.h
+    5087 kernels/generic.h               16053 run/walk.h                      34854 shards/answers.h
+    5107 kernels/shared.h                16161 run/again.h                     35298 shards/logprobs.h
+    5231 kernels/passes.h                16226 run/finish.h                    35556 shards/taking.h
+    5915 kernels/llama_cpp/passes.h      16265 run/draw.h                      35693 shards/asking.h
+    5967 kernels/check.h                 16353 run/sample.h                    35822 shards/prefix.h
+    5989 kernels/dispatch.h              16458 watermark/making.h              36044 shards/plans.h
+    6188 core/thresholds.h               16680 watermark/tails.h               36490 samplers/plans.h
+    6281 core/array.h                    16777 watermark/detect.h              36752 shards/way.h
+    6696 core/table.h                    17002 run/verify.h                    36898 shards/memory.h
+    6871 core/windows.h                  17107 run/batch.h                     36967 shards/batch.h
+    6959 constraints/record.h            17293 run/guide.h                     37371 drafts/head.h
+    7029 watermark/record.h              17334 life/state.h                    37422 drafts/block.h
+    7048 rows/work.h                     17495 operator/weights.h              37605 drafts/tree.h
+    7081 life/past.h                     17570 operator/search.h               37728 drafts/relaxed.h
+    7140 core/record.h                   17701 operator/run.h                  37809 drafts/ngram.h
+    7300 core/plans.h                    17861 kv/cells.h                      37945 search/head.h
+    7326 core/fields.h                   17885 kv/making.h                     38165 search/rows.h
+    7429 core/owners.h                   18105 kv/slot.h                       38246 search/states.h
+    7496 core/mt19937.h                  18237 kv/sequences.h                  38333 search/beams.h
+    7551 core/no_mt19937.h               18367 kv/data.h                       38716 search/unmask.h
+    7575 core/making.h                   18496 kv/update.h                     38837 text/automaton.h
+    7733 core/streams.h                  18614 kv/state.h                      38908 grammar/patterns.h
+    7769 life/state_fields.h             18813 llama_cpp/functions.h           39057 constraints/automaton.h
+    7857 samplers/llama_cpp.h            18875 llama_cpp/object.h              39096 constraints/making.h
+    7997 samplers/logit_bias.h           18928 llama_cpp/vocabulary.h          39342 constraints/sampler.h
+    8082 samplers/patch.h                19003 text/reading.h                  39431 constraints/constructors.h
+    8130 samplers/penalties.h            19109 text/strings.h                  39809 constraints/patterns.h
+    8272 samplers/dry.h                  19207 text/values.h                   39898 constraints/looking.h
+    8804 samplers/cut.h                  19361 text/documents.h                39968 constraints/thinking.h
+    8824 samplers/top_n_sigma.h          19434 grammar/head.h                  40211 constraints/schedule.h
+    8960 samplers/top_k.h                19438 grammar/tree.h                  40294 constraints/accepting.h
+    9016 samplers/tail_free.h            20080 grammar/building.h              40475 constraints/drawing.h
+    9133 samplers/typical.h              20476 grammar/finishing.h             40712 constraints/state.h
+    9194 samplers/top_p.h                20779 grammar/reading.h               40776 constraints/kind.h
+    9231 samplers/min_p.h                20868 grammar/gbnf.h                  40836 constraints/top_p_decay.h
+    9268 samplers/by_sums.h              21161 grammar/regex.h                 40912 constraints/timestamps.h
+    9398 samplers/top_h.h                21578 grammar/derivatives.h           41106 constraints/accessors.h
+    9448 samplers/min_k.h                22394 grammar/vocabulary.h            41213 stop/head.h
+    9507 samplers/xtc.h                  22848 grammar/triggers.h              41278 stop/search.h
+    9629 samplers/infill.h               23322 grammar/matcher.h               41399 stop/making.h
+    9736 samplers/temperature.h          23593 grammar/cache.h                 41556 stop/text.h
+    9905 samplers/smoothing.h            23876 grammar/moving.h                41708 stop/patterns.h
+    9986 samplers/softmax.h              24325 grammar/visits.h                41780 stop/settings.h
+   10016 samplers/drafted.h              24615 grammar/states.h                41811 core/kinds.h
+   10041 samplers/greedy.h               24773 grammar/items.h                 41853 base/restore.h
+   10072 samplers/choose.h               24897 grammar/masks.h                 41866 api/license.h
+   10158 samplers/ratio.h                25100 grammar/runs.h
+   10222 samplers/draw.h                 25312 grammar/entries.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6783,8 +6783,6 @@ enum {
     SAMPI_MASKS_NONE = 0x1000, /* the sampler turns no logit into -infinity (temp only at temperature 0) */
     /* the sampler is never in the default order; its parameters count only if an order names it */
     SAMPI_IF_NAMED = 0x2000,
-    SAMPI_BY_INTERFACE =
-        0x4000,               /* the sampler has no apply in the table; the functions of its interface do the work */
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
     /* A view is a long array, given to samp_apply, that is worked on as a row. */
@@ -6798,7 +6796,6 @@ enum {
     SAMPI_SAME_IN_LLAMA = 0x80000,
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
-    SAMPI_LISTS_ALL = 0x800000, /* the sampler may need a list of all tokens, which may be long */
     /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
     SAMPI_SEEKS_END = 0x2000000,
     /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
@@ -7442,7 +7439,10 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
 /* Chains and custom samplers have no apply function in the table of kinds. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
-static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
+static bool sampi_is_custom(const sampi_sampler *s)
+{
+    return !sampi_is_chain(s) && !sampi_traits_of(s->kind)->apply;
+}
 
 /* Is this member the clock of a schedule, a chain that takes part in some draws only? */
 static bool sampi_is_clock(const sampi_sampler *s)
@@ -9125,7 +9125,7 @@ SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-        SAMPI_LISTS_ALL | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
         sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free)
 
@@ -9441,8 +9441,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_H, top_h, 1, 0, SAMPI_OPEN, "alpha");
 
 #define SAMPI_TOP_H_ROW \
-    "top-h", 0, 'b', "top_h;top-h", \
-        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply)
 
@@ -9500,8 +9499,7 @@ static const sampi_field SAMPI_MIN_K_FIELDS[] = {
 static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
 
 #define SAMPI_MIN_K_ROW \
-    "min-k", 0, 'g', "min_k;min-k", \
-        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply)
 
@@ -11160,7 +11158,7 @@ SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_
 
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
+        SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 
@@ -11437,8 +11435,7 @@ SAMPI_HOOKS(CUSTOM, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, sampi_
             NULL, NULL, NULL, NULL);
 
 #define SAMPI_CUSTOM_ROW \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
-        SAMPI_BY_LLAMA_CPP(NULL)
+    "custom", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)
 
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
@@ -27494,8 +27491,7 @@ SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi
 
 /* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
-        SAMPI_BY_LLAMA_CPP(NULL)
+    "custom", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)
 
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
@@ -36777,16 +36773,19 @@ static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
     return plans[kind];
 }
 
-/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does. */
+/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does, and one whose plan asks
+   for a tail, a beginning, Zipf's sums or ties. */
 static bool sampi_wants_all(const sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
+    const sampi_shard_plan plan = sampi_shard_plan_of(s->kind);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
-    if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
+    if (sampi_is_chain(s) || sampi_is_custom(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES)))
         return false;
     if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
-    return (flags & SAMPI_LISTS_ALL) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
+    return plan == sampi_shard_plan_none || plan == sampi_shard_plan_tail_free ||
+           plan == sampi_shard_plan_beginning || plan == sampi_shard_plan_mirostat;
 }
 
 /* Runs the plan of the present member. */

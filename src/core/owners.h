@@ -14,7 +14,10 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
    interface, samp_sampler_i: the user's own samplers do, and those samplers of the optional parts that are made in the
    same way. A loop over samplers checks both before it looks up an apply function. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
-static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
+static bool sampi_is_custom(const sampi_sampler *s)
+{
+    return !sampi_is_chain(s) && !sampi_traits_of(s->kind)->apply;
+}
 
 /* Is this member the clock of a schedule, a chain that takes part in some draws only? */
 static bool sampi_is_clock(const sampi_sampler *s)

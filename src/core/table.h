@@ -105,8 +105,6 @@ enum {
     SAMPI_MASKS_NONE = 0x1000, /* the sampler turns no logit into -infinity (temp only at temperature 0) */
     /* the sampler is never in the default order; its parameters count only if an order names it */
     SAMPI_IF_NAMED = 0x2000,
-    SAMPI_BY_INTERFACE =
-        0x4000,               /* the sampler has no apply in the table; the functions of its interface do the work */
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
     /* A view is a long array, given to samp_apply, that is worked on as a row. The flag is the last state of a view in
@@ -122,7 +120,6 @@ enum {
     SAMPI_SAME_IN_LLAMA = 0x80000,
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
-    SAMPI_LISTS_ALL = 0x800000, /* the sampler may need a list of all tokens, which may be long */
     /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
     SAMPI_SEEKS_END = 0x2000000,
     /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */

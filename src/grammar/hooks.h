@@ -118,5 +118,4 @@ SAMPI_HOOKS(GRAMMAR, NULL, NULL, NULL, sampi_grammar_settings, NULL, NULL, sampi
 
 /* The name of these samplers is "grammar"; in saved states they have the name of the table, "custom". */
 #define SAMPI_GRAMMAR_ROW \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
-        SAMPI_BY_LLAMA_CPP(NULL)
+    "custom", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)

@@ -53,8 +53,7 @@ static const sampi_field SAMPI_MIN_K_FIELDS[] = {
 static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
 
 #define SAMPI_MIN_K_ROW \
-    "min-k", 0, 'g', "min_k;min-k", \
-        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply)
 

@@ -217,7 +217,7 @@ SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_
 
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_LISTS_ALL | SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
+        SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 

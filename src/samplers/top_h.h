@@ -44,7 +44,6 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_H, top_h, 1, 0, SAMPI_OPEN, "alpha");
 
 #define SAMPI_TOP_H_ROW \
-    "top-h", 0, 'b', "top_h;top-h", \
-        SAMPI_LISTS_ALL | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply)

@@ -24,16 +24,19 @@ static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
     return plans[kind];
 }
 
-/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does. */
+/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does, and one whose plan asks for
+   a tail, a beginning, Zipf's sums or ties. */
 static bool sampi_wants_all(const sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
+    const sampi_shard_plan plan = sampi_shard_plan_of(s->kind);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
-    if (sampi_is_chain(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
+    if (sampi_is_chain(s) || sampi_is_custom(s) || s->off || (flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES)))
         return false;
     if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
-    return (flags & SAMPI_LISTS_ALL) || sampi_shard_plan_of(s->kind) == sampi_shard_plan_none;
+    return plan == sampi_shard_plan_none || plan == sampi_shard_plan_tail_free ||
+           plan == sampi_shard_plan_beginning || plan == sampi_shard_plan_mirostat;
 }
 
 /* Runs the plan of the present member. Its random numbers depend on the position and on its ordinal among the samplers
