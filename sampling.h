@@ -38843,7 +38843,7 @@ SAMP_API int32_t samp_unmask_count(samp_unmask_schedule schedule, int32_t n_mask
 typedef struct sampi_match_node {
     uint32_t fail;     /* the node of the longest proper suffix; a root's is the root itself */
     uint32_t depth;    /* the length of the node's text, in symbols */
-    uint32_t mark;     /* the mark of the longest pattern that ends at this node, or 0 if no pattern does */
+    uint32_t label;    /* the label of the longest pattern that ends at this node, or 0 if no pattern does */
     uint32_t first, n; /* the first entry and the length of its list in part 2 */
 } sampi_match_node;
 
@@ -39101,7 +39101,7 @@ typedef struct sampi_pattern {
     const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
     const char *text;         /* [n] the pattern's bytes */
     size_t n;
-    uint32_t mark; /* the mark of the pattern's last node */
+    uint32_t label; /* the label of the pattern's last node */
     /* node: the pattern's root, and when the automaton is made its last node; before: the node before that */
     uint32_t node, before;
     float bias;
@@ -39150,7 +39150,7 @@ static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern 
     p->before = p->node;
     p->node = sampi_match_grow(builder->nodes, builder->edges, builder->n_edges - 1, &builder->n_nodes, p->node,
                                sampi_symbol(builder, p, i));
-    if (i + 1 == p->n && !builder->nodes[p->node].mark) builder->nodes[p->node].mark = p->mark;
+    if (i + 1 == p->n && !builder->nodes[p->node].label) builder->nodes[p->node].label = p->label;
 }
 
 /* Makes the automaton of all patterns, with n_roots roots. */
@@ -39172,7 +39172,7 @@ static SAMPI_COLD void sampi_builder_patterns(sampi_builder *builder, uint32_t n
         for (size_t i = 0; i < builder->n_patterns; i++)
             if (depth < builder->pattern[i].n) sampi_builder_grow(builder, &builder->pattern[i], depth);
     for (uint32_t k = n_roots; k < builder->n_nodes; k++)
-        if (!builder->nodes[k].mark) builder->nodes[k].mark = builder->nodes[builder->nodes[k].fail].mark;
+        if (!builder->nodes[k].label) builder->nodes[k].label = builder->nodes[builder->nodes[k].fail].label;
 }
 
 /* ---- the lists of the automaton's nodes, which are counted first, then written ---- */
@@ -39243,12 +39243,12 @@ static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
         const char *bytes = sampi_bytes_of(v, token, &n);
-        uint32_t node = 0, mark = 0;
-        for (size_t i = 0; i < n && !mark; i++) {
+        uint32_t node = 0, label = 0;
+        for (size_t i = 0; i < n && !label; i++) {
             node = sampi_match_next(builder->nodes, builder->edges, mask, node, sampi_fold(bytes[i], any_case));
-            mark = builder->nodes[node].mark;
+            label = builder->nodes[node].label;
         }
-        if (mark) sampi_builder_put(builder, 0, token, -INFINITY);
+        if (label) sampi_builder_put(builder, 0, token, -INFINITY);
     }
     for (size_t i = 0; i < builder->n_patterns; i++) {
         const sampi_pattern *p = &builder->pattern[i];
@@ -39276,8 +39276,8 @@ static SAMPI_COLD bool sampi_builder_completes(const sampi_builder *builder, uin
     for (size_t i = 0; i < n && (at != base || !state || !i); i++) {
         at = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, at, bytes[i]);
         base = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, base, bytes[i]);
-        there |= builder->nodes[at].mark != 0;
-        if (state && builder->nodes[base].mark) return false;
+        there |= builder->nodes[at].label != 0;
+        if (state && builder->nodes[base].label) return false;
     }
     return there;
 }
@@ -39390,7 +39390,7 @@ static SAMPI_COLD void sampi_builder_add(sampi_builder *builder, const samp_toke
     p->tokens = tokens;
     p->text = text;
     p->n = n;
-    p->mark = (uint32_t)n;
+    p->label = (uint32_t)n;
     p->bias = -INFINITY;
     builder->n_patterns++;
 }
@@ -39701,7 +39701,7 @@ static SAMPI_COLD void sampi_builder_add_spans(sampi_builder *builder, const sam
         const samp_thinking *span = &spans[i / 2];
         sampi_builder_add(builder, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start,
                           "spans");
-        builder->pattern[i].mark = (uint32_t)i / 2 + 1;
+        builder->pattern[i].label = (uint32_t)i / 2 + 1;
         builder->pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
     }
 }
@@ -39844,7 +39844,7 @@ static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_p
     if (!builder->table || !builder->nodes) return;
     sampi_pattern_write(m, class_of, byte_of, n_classes, builder->table);
     for (int32_t i = 0; i < m->n; i++) {
-        builder->nodes[i].mark = sampi_pattern_is_done(m, i);
+        builder->nodes[i].label = sampi_pattern_is_done(m, i);
         builder->nodes[i].depth = sampi_pattern_is_dead(m, i);
     }
     builder->n_nodes = (uint32_t)m->n;
@@ -40107,10 +40107,10 @@ static void sampi_constraint_close(sampi_constraint *r)
     r->side = sampi_constraint_ends_root(r);
 }
 
-static void sampi_constraint_open(sampi_constraint *r, uint32_t mark)
+static void sampi_constraint_open(sampi_constraint *r, uint32_t label)
 {
-    r->mode = 2 * mark - 1;
-    r->node = mark; /* the root of this span's end sequence */
+    r->mode = 2 * label - 1;
+    r->node = label; /* the root of this span's end sequence */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
     r->side = sampi_constraint_ends_root(r);
@@ -40153,18 +40153,18 @@ static void sampi_constraint_accept_thinking(sampi_sampler *s, samp_token token,
         r->mode++;
         r->count_in = sampi_constraint_span(s)->is_end ? nodes[before].depth : 0;
     }
-    uint32_t mark = nodes[r->node].mark;
+    uint32_t label = nodes[r->node].label;
     const bool line = sampi_ends_line(s, token);
     if (r->has_plan) {
         r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
-        if (r->mode) mark |= nodes[r->side].mark;
+        if (r->mode) label |= nodes[r->side].label;
         if (r->ring.cap) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
     }
     if (r->vocab) r->missing = sampi_constraint_missing(s, token);
     if (r->mode == 0) {
-        if (mark == 0) return;
-        sampi_constraint_open(r, mark);
-    } else if (mark) {
+        if (label == 0) return;
+        sampi_constraint_open(r, label);
+    } else if (label) {
         sampi_constraint_close(r);
     } else if (sampi_constraint_counts(r)) {
         sampi_constraint_count(s, token, line);
@@ -40202,7 +40202,7 @@ static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s
     if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
-    if (root != span + 1 || nodes[now->node].mark) return false;
+    if (root != span + 1 || nodes[now->node].label) return false;
     if (sampi_constraint_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
     const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
     return t->is_end ? now->count_in == nodes[now->node].depth : now->count_in < t->n;
@@ -40228,10 +40228,10 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_constraint *r = &s->u.constraint;
-    const uint32_t mark = r->n_nodes ? sampi_match_nodes(s)[r->node].mark : 0;
+    const uint32_t label = r->n_nodes ? sampi_match_nodes(s)[r->node].label : 0;
     if (r->has_loop) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
-    if (mark) {
-        r->mode = r->node = r->mode ? 0 : mark;
+    if (label) {
+        r->mode = r->node = r->mode ? 0 : label;
         r->count_in = r->missing = 0;
     } else if (r->at >= (uint32_t)r->begin) {
         const samp_token *until = (const samp_token *)sampi_part(s, 2);
@@ -40334,7 +40334,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
         uint32_t state = r->alone;
         for (; !nodes[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
             state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
-        if (nodes[state].mark) return at < all ? all - at : 0;
+        if (nodes[state].label) return at < all ? all - at : 0;
     }
     return all;
 }
@@ -40350,7 +40350,7 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     *before = -1;
     for (size_t i = 0; i < n; i++) {
         node = sampi_table_next(table, r->n_classes, node, bytes[i]);
-        if (!r->ban_room || !sampi_match_nodes(s)[node].mark) continue;
+        if (!r->ban_room || !sampi_match_nodes(s)[node].label) continue;
         int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
         if (*before < begin) *before = begin;
     }
@@ -40369,7 +40369,7 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     if (s->u.constraint.has_table) return sampi_pattern_walk(s, token, before);
     if (s->u.constraint.what != SAMPI_CONSTRAINT_LISTS || !s->u.constraint.vocab) {
         node = sampi_match_next(nodes, edges, mask, node, token);
-        *before = (int64_t)nodes[node].mark - 1;
+        *before = (int64_t)nodes[node].label - 1;
         return node;
     }
     size_t n;
@@ -40377,9 +40377,9 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     for (size_t i = 0; i < n; i++) {
         node = sampi_match_next(nodes, edges, mask, node,
                                 sampi_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
-        int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
+        int64_t symbols = (int64_t)nodes[node].label - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* the pattern begins within the token */
-        if (nodes[node].mark && symbols > *before) *before = symbols;
+        if (nodes[node].label && symbols > *before) *before = symbols;
     }
     return node;
 }
@@ -41351,7 +41351,7 @@ static size_t sampi_text_step(samp_text *t, unsigned char byte, int32_t *stop)
         const sampi_match_node *nodes = (const sampi_match_node *)t->part[SAMPI_TEXT_NODES];
         t->node = sampi_match_next(nodes, (const sampi_match_edge *)t->part[SAMPI_TEXT_EDGES], t->edge_mask, t->node,
                                    byte);
-        length = nodes[t->node].mark;
+        length = nodes[t->node].label;
         *stop = (int32_t)nodes[t->node].first;
     }
     for (int32_t i = 0; i < t->n_patterns; i++) {
@@ -41461,8 +41461,8 @@ static SAMPI_COLD void sampi_text_strings(samp_text *t, const char *const *stops
             if (stops[i][depth + 1]) {
                 node->n = node->depth; /* it has a child: it may begin a stop */
                 live[kept++] = i;
-            } else if (!node->mark) {
-                node->mark = node->depth;
+            } else if (!node->label) {
+                node->label = node->depth;
                 node->first = i;
             }
         }
@@ -41471,7 +41471,7 @@ static SAMPI_COLD void sampi_text_strings(samp_text *t, const char *const *stops
     for (uint32_t k = 1; k < n_nodes; k++) {
         const sampi_match_node *suffix = &nodes[nodes[k].fail];
         if (!nodes[k].n) nodes[k].n = suffix->n;
-        if (!nodes[k].mark) nodes[k].mark = suffix->mark, nodes[k].first = suffix->first;
+        if (!nodes[k].label) nodes[k].label = suffix->label, nodes[k].first = suffix->first;
     }
 }
 

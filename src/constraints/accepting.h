@@ -45,7 +45,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
         uint32_t state = r->alone;
         for (; !nodes[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
             state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
-        if (nodes[state].mark) return at < all ? all - at : 0;
+        if (nodes[state].label) return at < all ? all - at : 0;
     }
     return all;
 }
@@ -61,7 +61,7 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     *before = -1;
     for (size_t i = 0; i < n; i++) {
         node = sampi_table_next(table, r->n_classes, node, bytes[i]);
-        if (!r->ban_room || !sampi_match_nodes(s)[node].mark) continue;
+        if (!r->ban_room || !sampi_match_nodes(s)[node].label) continue;
         int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
         if (*before < begin) *before = begin;
     }
@@ -81,7 +81,7 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     if (s->u.constraint.has_table) return sampi_pattern_walk(s, token, before);
     if (s->u.constraint.what != SAMPI_CONSTRAINT_LISTS || !s->u.constraint.vocab) {
         node = sampi_match_next(nodes, edges, mask, node, token);
-        *before = (int64_t)nodes[node].mark - 1;
+        *before = (int64_t)nodes[node].label - 1;
         return node;
     }
     size_t n;
@@ -89,9 +89,9 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     for (size_t i = 0; i < n; i++) {
         node = sampi_match_next(nodes, edges, mask, node,
                                 sampi_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
-        int64_t symbols = (int64_t)nodes[node].mark - (int64_t)i - 1;
+        int64_t symbols = (int64_t)nodes[node].label - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* the pattern begins within the token */
-        if (nodes[node].mark && symbols > *before) *before = symbols;
+        if (nodes[node].label && symbols > *before) *before = symbols;
     }
     return node;
 }

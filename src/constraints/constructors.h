@@ -272,7 +272,7 @@ static SAMPI_COLD void sampi_builder_add_spans(sampi_builder *builder, const sam
         const samp_thinking *span = &spans[i / 2];
         sampi_builder_add(builder, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start,
                           "spans");
-        builder->pattern[i].mark = (uint32_t)i / 2 + 1;
+        builder->pattern[i].label = (uint32_t)i / 2 + 1;
         builder->pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
     }
 }

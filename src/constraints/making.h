@@ -8,7 +8,7 @@ typedef struct sampi_pattern {
     const samp_token *tokens; /* [n] the pattern's tokens, or NULL if it is a text */
     const char *text;         /* [n] the pattern's bytes */
     size_t n;
-    uint32_t mark; /* the mark of the pattern's last node */
+    uint32_t label; /* the label of the pattern's last node */
     /* node: the pattern's root, and when the automaton is made its last node; before: the node before that */
     uint32_t node, before;
     float bias;
@@ -57,7 +57,7 @@ static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern 
     p->before = p->node;
     p->node = sampi_match_grow(builder->nodes, builder->edges, builder->n_edges - 1, &builder->n_nodes, p->node,
                                sampi_symbol(builder, p, i));
-    if (i + 1 == p->n && !builder->nodes[p->node].mark) builder->nodes[p->node].mark = p->mark;
+    if (i + 1 == p->n && !builder->nodes[p->node].label) builder->nodes[p->node].label = p->label;
 }
 
 /* Makes the automaton of all patterns, with n_roots roots. */
@@ -79,7 +79,7 @@ static SAMPI_COLD void sampi_builder_patterns(sampi_builder *builder, uint32_t n
         for (size_t i = 0; i < builder->n_patterns; i++)
             if (depth < builder->pattern[i].n) sampi_builder_grow(builder, &builder->pattern[i], depth);
     for (uint32_t k = n_roots; k < builder->n_nodes; k++)
-        if (!builder->nodes[k].mark) builder->nodes[k].mark = builder->nodes[builder->nodes[k].fail].mark;
+        if (!builder->nodes[k].label) builder->nodes[k].label = builder->nodes[builder->nodes[k].fail].label;
 }
 
 /* ---- the lists of the automaton's nodes, which are counted first, then written ---- */
@@ -151,12 +151,12 @@ static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
         const char *bytes = sampi_bytes_of(v, token, &n);
-        uint32_t node = 0, mark = 0;
-        for (size_t i = 0; i < n && !mark; i++) {
+        uint32_t node = 0, label = 0;
+        for (size_t i = 0; i < n && !label; i++) {
             node = sampi_match_next(builder->nodes, builder->edges, mask, node, sampi_fold(bytes[i], any_case));
-            mark = builder->nodes[node].mark;
+            label = builder->nodes[node].label;
         }
-        if (mark) sampi_builder_put(builder, 0, token, -INFINITY);
+        if (label) sampi_builder_put(builder, 0, token, -INFINITY);
     }
     for (size_t i = 0; i < builder->n_patterns; i++) {
         const sampi_pattern *p = &builder->pattern[i];
@@ -184,8 +184,8 @@ static SAMPI_COLD bool sampi_builder_completes(const sampi_builder *builder, uin
     for (size_t i = 0; i < n && (at != base || !state || !i); i++) {
         at = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, at, bytes[i]);
         base = sampi_table_next(builder->table, builder->t.u.constraint.n_classes, base, bytes[i]);
-        there |= builder->nodes[at].mark != 0;
-        if (state && builder->nodes[base].mark) return false;
+        there |= builder->nodes[at].label != 0;
+        if (state && builder->nodes[base].label) return false;
     }
     return there;
 }

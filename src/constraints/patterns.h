@@ -39,7 +39,7 @@ static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_p
     if (!builder->table || !builder->nodes) return;
     sampi_pattern_write(m, class_of, byte_of, n_classes, builder->table);
     for (int32_t i = 0; i < m->n; i++) {
-        builder->nodes[i].mark = sampi_pattern_is_done(m, i);
+        builder->nodes[i].label = sampi_pattern_is_done(m, i);
         builder->nodes[i].depth = sampi_pattern_is_dead(m, i);
     }
     builder->n_nodes = (uint32_t)m->n;

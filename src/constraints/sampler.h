@@ -51,7 +51,7 @@ static SAMPI_COLD void sampi_builder_add(sampi_builder *builder, const samp_toke
     p->tokens = tokens;
     p->text = text;
     p->n = n;
-    p->mark = (uint32_t)n;
+    p->label = (uint32_t)n;
     p->bias = -INFINITY;
     builder->n_patterns++;
 }

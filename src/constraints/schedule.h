@@ -23,10 +23,10 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_constraint *r = &s->u.constraint;
-    const uint32_t mark = r->n_nodes ? sampi_match_nodes(s)[r->node].mark : 0;
+    const uint32_t label = r->n_nodes ? sampi_match_nodes(s)[r->node].label : 0;
     if (r->has_loop) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
-    if (mark) {
-        r->mode = r->node = r->mode ? 0 : mark;
+    if (label) {
+        r->mode = r->node = r->mode ? 0 : label;
         r->count_in = r->missing = 0;
     } else if (r->at >= (uint32_t)r->begin) {
         const samp_token *until = (const samp_token *)sampi_part(s, 2);

@@ -152,10 +152,10 @@ static void sampi_constraint_close(sampi_constraint *r)
     r->side = sampi_constraint_ends_root(r);
 }
 
-static void sampi_constraint_open(sampi_constraint *r, uint32_t mark)
+static void sampi_constraint_open(sampi_constraint *r, uint32_t label)
 {
-    r->mode = 2 * mark - 1;
-    r->node = mark; /* the root of this span's end sequence */
+    r->mode = 2 * label - 1;
+    r->node = label; /* the root of this span's end sequence */
     r->count_in = r->noted = 0;
     r->since = r->has_plan ? r->at + 1 : 0;
     r->side = sampi_constraint_ends_root(r);
@@ -199,18 +199,18 @@ static void sampi_constraint_accept_thinking(sampi_sampler *s, samp_token token,
         r->mode++;
         r->count_in = sampi_constraint_span(s)->is_end ? nodes[before].depth : 0;
     }
-    uint32_t mark = nodes[r->node].mark;
+    uint32_t label = nodes[r->node].label;
     const bool line = sampi_ends_line(s, token);
     if (r->has_plan) {
         r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
-        if (r->mode) mark |= nodes[r->side].mark;
+        if (r->mode) label |= nodes[r->side].label;
         if (r->ring.cap) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
     }
     if (r->vocab) r->missing = sampi_constraint_missing(s, token);
     if (r->mode == 0) {
-        if (mark == 0) return;
-        sampi_constraint_open(r, mark);
-    } else if (mark) {
+        if (label == 0) return;
+        sampi_constraint_open(r, label);
+    } else if (label) {
         sampi_constraint_close(r);
     } else if (sampi_constraint_counts(r)) {
         sampi_constraint_count(s, token, line);
@@ -248,7 +248,7 @@ static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s
     if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
-    if (root != span + 1 || nodes[now->node].mark) return false;
+    if (root != span + 1 || nodes[now->node].label) return false;
     if (sampi_constraint_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
     const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
     return t->is_end ? now->count_in == nodes[now->node].depth : now->count_in < t->n;

@@ -63,8 +63,8 @@ static SAMPI_COLD void sampi_text_strings(samp_text *t, const char *const *stops
             if (stops[i][depth + 1]) {
                 node->n = node->depth; /* it has a child: it may begin a stop */
                 live[kept++] = i;
-            } else if (!node->mark) {
-                node->mark = node->depth;
+            } else if (!node->label) {
+                node->label = node->depth;
                 node->first = i;
             }
         }
@@ -73,7 +73,7 @@ static SAMPI_COLD void sampi_text_strings(samp_text *t, const char *const *stops
     for (uint32_t k = 1; k < n_nodes; k++) {
         const sampi_match_node *suffix = &nodes[nodes[k].fail];
         if (!nodes[k].n) nodes[k].n = suffix->n;
-        if (!nodes[k].mark) nodes[k].mark = suffix->mark, nodes[k].first = suffix->first;
+        if (!nodes[k].label) nodes[k].label = suffix->label, nodes[k].first = suffix->first;
     }
 }
 

@@ -78,7 +78,7 @@ static size_t sampi_text_step(samp_text *t, unsigned char byte, int32_t *stop)
         const sampi_match_node *nodes = (const sampi_match_node *)t->part[SAMPI_TEXT_NODES];
         t->node = sampi_match_next(nodes, (const sampi_match_edge *)t->part[SAMPI_TEXT_EDGES], t->edge_mask, t->node,
                                    byte);
-        length = nodes[t->node].mark;
+        length = nodes[t->node].label;
         *stop = (int32_t)nodes[t->node].first;
     }
     for (int32_t i = 0; i < t->n_patterns; i++) {

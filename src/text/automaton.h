@@ -7,7 +7,7 @@
 typedef struct sampi_match_node {
     uint32_t fail;     /* the node of the longest proper suffix; a root's is the root itself */
     uint32_t depth;    /* the length of the node's text, in symbols */
-    uint32_t mark;     /* the mark of the longest pattern that ends at this node, or 0 if no pattern does */
+    uint32_t label;    /* the label of the longest pattern that ends at this node, or 0 if no pattern does */
     uint32_t first, n; /* the first entry and the length of its list in part 2 */
 } sampi_match_node;
 
