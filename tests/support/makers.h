@@ -127,6 +127,22 @@ static inline samp_sampler *top_k_temp_dist(uint64_t seed)
     return chain;
 }
 
+/* What the last sampler of a stateless chain draws from: p [N]. */
+static inline void last_draws_from(const samp_sampler *chain, const float *logits, long double *p)
+{
+    samp_token_data data[N];
+    samp_token_data_array cur = test_array(data, logits, N);
+    samp_sampler *copy = samp_clone(chain);
+    long double sum = 0, max = -INFINITY;
+    for (int32_t i = 0; i + 1 < samp_chain_n(copy); i++) assert_ok(samp_apply(samp_chain_get(copy, i), &cur));
+    for (size_t i = 0; i < cur.size; i++)
+        if (cur.data[i].logit > max) max = cur.data[i].logit;
+    for (int i = 0; i < N; i++) p[i] = 0;
+    for (size_t i = 0; i < cur.size; i++) sum += p[cur.data[i].id] = expl(cur.data[i].logit - max);
+    for (int i = 0; i < N; i++) p[i] /= sum;
+    samp_free(copy);
+}
+
 static inline samp_params make_settings(uint64_t seed)
 {
     samp_params p = samp_default_params();

@@ -201,10 +201,11 @@ static void prepare_logprobs(world *w, const call *c, int executor)
     for (size_t r = 0; r < c->g.n_rows; r++) {
         for (int k = 0; k < 2; k++) {
             samp_logprob *top = w->room + (((size_t)executor * MAX_ROWS + r) * 2 + (size_t)k) * MAX_TOP;
-            samp_logprob_set set = {
-                .top_logprobs = c->n_top[r][k] ? top : NULL, .n_top = c->n_top[r][k], .n_top_found = -77,
-                .chosen = { -7, -7, -7.0f }, .cumulative_logprob = c->cumulative[r]
-            };
+            samp_logprob_set set = { .top_logprobs = c->n_top[r][k] ? top : NULL,
+                                     .n_top = c->n_top[r][k],
+                                     .n_top_found = -77,
+                                     .chosen = { -7, -7, -7.0f },
+                                     .cumulative_logprob = c->cumulative[r] };
             for (int i = 0; i < MAX_TOP; i++) top[i] = (samp_logprob){ -7, -7, -7.0f };
             *set_of(&w->logprobs[executor][r], k) = set;
         }
@@ -1170,7 +1171,8 @@ static bool tokens_that_a_sampler_refuses(void)
         rows[r] = r ? chain_of(samp_init_top_k(20), refuses, samp_init_dist(3))
                     : chain_of(refuses, samp_init_dist(3), NULL);
         for (int k = 0; k < 2; k++)
-            *set_of(&lp[r], k) = no_set(0.5), set_of(&lp[r], k)->top_logprobs = &top[r][k], set_of(&lp[r], k)->n_top = 1;
+            *set_of(&lp[r], k) = no_set(0.5), set_of(&lp[r], k)->top_logprobs = &top[r][k],
+                            set_of(&lp[r], k)->n_top = 1;
         top[r][0] = top[r][1] = (samp_logprob){ -7, -7, -7.0f };
     }
     samp_logits g = { .data = data, .n_rows = 2, .n_vocab = SMALL, .logprobs = lp };

@@ -494,6 +494,27 @@ TEST(a_loop_is_left)
         }
 }
 
+/* Draws n tokens, of which the first n_likely letters are likely; how often a ban has taken some back. */
+static size_t draw_under_ban(samp_sampler *s, samp_token *text, size_t n, uint64_t stream, int n_likely)
+{
+    source rng = source_stream(stream);
+    size_t rewound = 0;
+    for (size_t at = 0; at < n; at++) {
+        float row[N];
+        for (int i = 0; i < N; i++) row[i] = (float)(2.0 * normal(&rng)) + (i % 24 < n_likely ? 2.0f : 0.0f);
+        for (;;) {
+            text[at] = samp_sample(s, row, N);
+            assert_true(text[at] >= 0);
+            int32_t back = samp_rewind_length(s);
+            if (back == 0) break;
+            rewound++;
+            assert_ok(samp_rollback(s, back));
+            at -= (size_t)back - 1; /* a program would go back to that row of logits: here each is as good */
+        }
+    }
+    return rewound;
+}
+
 /* Strings do not come, whatever tokens they could be made of; rewinding takes back just them, and goes on. */
 TEST(banned_strings_are_never_said)
 {
@@ -502,22 +523,7 @@ TEST(banned_strings_are_never_said)
         samp_sampler *s = test_pair(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
         samp_token text[400];
         char said[1300];
-        source rng = source_stream(12);
-        size_t n = 0, length = 0, rewound = 0;
-        while (n < 300) {
-            float row[N];
-            for (int i = 0; i < N; i++) row[i] = (float)(2.0 * normal(&rng)) + (i % 24 < 3 ? 2.0f : 0.0f);
-            do {
-                text[n] = samp_sample(s, row, N);
-                assert_true(text[n] >= 0);
-                int32_t back = samp_rewind_length(s);
-                if (back == 0) break;
-                rewound++;
-                assert_ok(samp_rollback(s, back));
-                n -= (size_t)back - 1; /* a program would go back to that row of logits: here each is as good */
-            } while (true);
-            n++;
-        }
+        size_t length = 0, n = 300, rewound = draw_under_ban(s, text, n, 12, 3);
         for (size_t i = 0; i < n; i++) {
             size_t n_bytes;
             const char *bytes = test_letters(NULL, text[i], &n_bytes);
@@ -539,22 +545,7 @@ TEST(patterns_are_never_said)
         samp_sampler *s = test_pair(ban, samp_init_dist(4));
         samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[^]*(abc?d|[gh]{2}i|o.{0,3}q)[^]*", NULL, NULL);
         samp_token text[400];
-        source rng = source_stream(13);
-        size_t n = 0, rewound = 0;
-        while (n < 300) {
-            float row[N];
-            for (int i = 0; i < N; i++) row[i] = (float)(2.0 * normal(&rng)) + (i % 24 < 4 ? 2.0f : 0.0f);
-            do {
-                text[n] = samp_sample(s, row, N);
-                assert_true(text[n] >= 0);
-                int32_t back = samp_rewind_length(s);
-                if (back == 0) break;
-                rewound++;
-                assert_ok(samp_rollback(s, back));
-                n -= (size_t)back - 1;
-            } while (true);
-            n++;
-        }
+        size_t n = 300, rewound = draw_under_ban(s, text, n, 13, 4);
         assert_true(flags ? rewound > 10 : rewound == 0);
         samp_vocab_index *index = samp_vocab_index_init(&letters, NULL);
         samp_sampler *said = samp_init_grammar(index, g); /* by the grammar: the text does not have it */

@@ -65,18 +65,8 @@ static samp_token drawn_from(const double *q, source *rng)
 static void target(const samp_sampler *chain, samp_token last, real *p)
 {
     float logits[N];
-    samp_token_data data[N];
-    samp_sampler *copy = samp_clone(chain);
-    real sum = 0, max = -INFINITY;
     model(last, logits);
-    samp_token_data_array cur = test_array(data, logits, N);
-    for (int32_t i = 0; i + 1 < samp_chain_n(copy); i++) assert_ok(samp_apply(samp_chain_get(copy, i), &cur));
-    for (size_t i = 0; i < cur.size; i++)
-        if (cur.data[i].logit > max) max = cur.data[i].logit;
-    for (int i = 0; i < N; i++) p[i] = 0;
-    for (size_t i = 0; i < cur.size; i++) sum += p[cur.data[i].id] = expl(cur.data[i].logit - max);
-    for (int i = 0; i < N; i++) p[i] /= sum;
-    samp_free(copy);
+    last_draws_from(chain, logits, p);
 }
 
 static bool same_state(const samp_sampler *a, const samp_sampler *b)

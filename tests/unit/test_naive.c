@@ -211,19 +211,10 @@ static void play_kind(samp_grammar_kind kind, const char *(*make)(maker *, sourc
     assert_true(tally.grammars >= tally.refused && tally.full * 20 <= tally.places);
 }
 
-TEST(test_gbnf)
-{
-    play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(80, 2), 1000000);
-}
+TEST(test_gbnf) { play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(80, 2), 1000000); }
 
-TEST(test_regex)
-{
-    play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 2000000);
-}
+TEST(test_regex) { play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 2000000); }
 
-TEST(test_schema)
-{
-    play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000);
-}
+TEST(test_schema) { play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000); }
 
 int main(int argc, char **argv) { return test_main(argc, argv, make_index, free_index); }

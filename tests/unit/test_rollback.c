@@ -678,7 +678,8 @@ TEST(test_grammar_is_swept)
             assert_ok(samp_rollback(s, 1));
             assert_ok(samp_grammar_mask(s, &now));
             assert_num(now, mask[kept - 1]);
-            if (kept % 7 == 0) m->position_cache = 1; /* of a cache that has gone: what is made again must be found again */
+            if (kept % 7 == 0)
+                m->position_cache = 1; /* of a cache that has gone: what is made again must be found again */
         }
         if (kept) break;
     }

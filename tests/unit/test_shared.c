@@ -91,6 +91,21 @@ TEST(test_idle_holds_nothing)
     samp_grammar_free(own);
 }
 
+/* How many of a text's masks a sampler has to look for. */
+static size_t misses_in(samp_sampler *s, const char *text)
+{
+    samp_grammar_usage before, now;
+    uint32_t bits[N_MASK];
+    assert_ok(samp_grammar_stats(s, &before));
+    for (const char *p = text; *p; p++) {
+        assert_ok(samp_grammar_mask(s, bits));
+        assert_true(bit(bits, (uint8_t)*p));
+        assert_ok(samp_accept(s, (uint8_t)*p));
+    }
+    assert_ok(samp_grammar_stats(s, &now));
+    return now.n_masks - before.n_masks - (now.n_hits - before.n_hits);
+}
+
 /* What one has learnt, the next one finds: its masks are hits, and states do not grow. Another index has its own. */
 TEST(test_new_requests_find)
 {
@@ -101,16 +116,11 @@ TEST(test_new_requests_find)
     samp_grammar_usage before, now;
     for (int request = 0; request < 3; request++) {
         samp_sampler *s = request ? samp_init_grammar(vocab_index, g) : first;
-        uint32_t bits[N_MASK];
         assert_ok(samp_grammar_stats(s, &before));
-        for (const char *p = text; *p; p++) {
-            assert_ok(samp_grammar_mask(s, bits));
-            assert_true(bit(bits, (uint8_t)*p));
-            assert_ok(samp_accept(s, (uint8_t)*p));
-        }
+        const size_t misses = misses_in(s, text);
         assert_ok(samp_grammar_stats(s, &now));
         assert_num(now.n_masks - before.n_masks, sizeof text - 1);
-        if (request) assert_num(now.n_hits - before.n_hits, sizeof text - 1);
+        if (request) assert_num(misses, 0);
         if (request) assert_num(now.n_states, before.n_states);
         if (request) samp_free(s);
     }
@@ -151,21 +161,12 @@ TEST(test_unused_indexes_go)
     samp_grammar_free(g);
 }
 
-/* How many of a text's masks a new sampler has to look for. */
 static size_t misses_of(samp_grammar *g, const char *text)
 {
     samp_sampler *s = samp_init_grammar(vocab_index, g);
-    samp_grammar_usage before, now;
-    uint32_t bits[N_MASK];
-    assert_ok(samp_grammar_stats(s, &before));
-    for (const char *p = text; *p; p++) {
-        assert_ok(samp_grammar_mask(s, bits));
-        assert_true(bit(bits, (uint8_t)*p));
-        assert_ok(samp_accept(s, (uint8_t)*p));
-    }
-    assert_ok(samp_grammar_stats(s, &now));
+    const size_t misses = misses_in(s, text);
     samp_free(s);
-    return now.n_masks - before.n_masks - (now.n_hits - before.n_hits);
+    return misses;
 }
 
 /* Random texts, up to so many renewals of the memory; a text that comes again and again in between stays known, whatever
@@ -195,10 +196,7 @@ static void keeps(size_t grammar, size_t limit, const char *text, size_t n_renew
     samp_grammar_free(g);
 }
 
-TEST(test_growth_keeps_all)
-{
-    keeps(2, 0, "{\"a\":12,\"ab\":\"the\",\"x\":\"a quick brown fox\"}", 1);
-}
+TEST(test_growth_keeps_all) { keeps(2, 0, "{\"a\":12,\"ab\":\"the\",\"x\":\"a quick brown fox\"}", 1); }
 
 TEST(test_full_keeps_what_is_used)
 {

@@ -118,22 +118,6 @@ TEST(test_exact_ignores_probs)
 
 /* -------------------------------------------------------------------------------------------------- ratio */
 
-/* what the chain's last sampler draws from: p [N] */
-static void target(const samp_sampler *chain, const float *logits, real *p)
-{
-    samp_token_data data[N];
-    samp_token_data_array cur = test_array(data, logits, N);
-    samp_sampler *copy = samp_clone(chain);
-    real sum = 0, max = -INFINITY;
-    for (int32_t i = 0; i + 1 < samp_chain_n(copy); i++) assert_ok(samp_apply(samp_chain_get(copy, i), &cur));
-    for (size_t i = 0; i < cur.size; i++)
-        if (cur.data[i].logit > max) max = cur.data[i].logit;
-    for (int i = 0; i < N; i++) p[i] = 0;
-    for (size_t i = 0; i < cur.size; i++) sum += p[cur.data[i].id] = expl(cur.data[i].logit - max);
-    for (int i = 0; i < N; i++) p[i] /= sum;
-    samp_free(copy);
-}
-
 typedef enum { DENSE, SPARSE, CERTAIN } form;
 
 /* A distribution to draft from: q [N], what samp_verify is told of it in probs [N] and ids [N]. */
@@ -203,7 +187,7 @@ static double ratio_draws(samp_sampler *chain, form kind, float told, long n)
     source rng = source_stream(8200);
     for (int row = 0; row < 3; row++) {
         model(row, logits + row * N);
-        target(chain, logits + row * N, p[row]);
+        last_draws_from(chain, logits + row * N, p[row]);
         if (row < 2) d[row] = make_proposal(kind, logits + row * N, &rng);
     }
     size_t n_top = d[0].n_top > d[1].n_top ? d[0].n_top : d[1].n_top; /* the shorter row repeats its first id */
@@ -265,7 +249,7 @@ TEST(test_ratio_mirostat)
     source rng = source_stream(8210);
     model(1, logits);
     model(2, logits + N);
-    target(chain, logits, p);
+    last_draws_from(chain, logits, p);
     for (int i = 0; i < N; i++) {
         if (-log2((double)p[i]) > 5) p[i] = 0; /* mu = 2 tau */
         sum += (double)p[i];
@@ -384,7 +368,9 @@ TEST(test_ratio_executors_agree)
         static float logits[(MAX_DRAFT + 1) * N], probs[MAX_DRAFT * N];
         static samp_token tokens[MAX_DRAFT], ids[MAX_DRAFT * N], out[MAX_DRAFT + 1], again[MAX_DRAFT + 1];
         form kind = (form)(i % 3);
-        samp_draft draft = { MAX_DRAFT, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N, NULL };
+        samp_draft draft = {
+            MAX_DRAFT, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N, NULL
+        };
         samp_token last = -1;
         for (int k = 0; k <= MAX_DRAFT; k++) {
             model(last, logits + k * N);
@@ -435,7 +421,9 @@ TEST(test_ratio_long_rows)
                 if (kind == SPARSE) probs[d * N_TOP + j] = 1.0f / N_TOP;
             }
         }
-        samp_draft draft = { DRAFTED, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N_TOP, NULL };
+        samp_draft draft = {
+            DRAFTED, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N_TOP, NULL
+        };
         int32_t a = samp_verify(slow, logits, n, &draft, SAMP_VERIFY_RATIO, out);
         assert_true(a >= 0);
         accepted += a > 0;
@@ -663,7 +651,8 @@ TEST(test_long_rows)
             for (int k = 0; k < N; k++) small[r * N + k] = probs[r * LONG + k] = (float)below(&rng, 100) / 1000.0f;
         }
         samp_verify_method method = i % 4 ? SAMP_VERIFY_RATIO : SAMP_VERIFY_EXACT;
-        samp_draft draft = { MOST, tokens, small, NULL, 0, NULL }, wide_draft = { MOST, tokens, probs, NULL, 0, NULL };
+        samp_draft draft = { MOST, tokens, small, NULL, 0, NULL },
+                   wide_draft = { MOST, tokens, probs, NULL, 0, NULL };
         int32_t a = samp_verify(chain, rows, N, &draft, method, out[0]);
         assert_num(samp_verify(copy, wide, LONG, &wide_draft, method, out[1]), a);
         for (int k = 0; k <= MOST; k++) assert_num(out[1][k], out[0][k]);
