@@ -224,94 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10312 samplers/dist.h                 25821 grammar/accepting.h
-     319 api/config.h                    10340 samplers/gumbel.h               26160 grammar/history.h
-     350 api/types.h                     10450 watermark/function.h            26261 grammar/waiting.h
-     669 api/missing.h                   10563 watermark/text.h                26568 grammar/room.h
-     684 api/sample.h                    10749 watermark/draw.h                26934 grammar/sampler.h
-     828 api/chains.h                    10954 samplers/mirostat.h             27188 grammar/forced.h
-    1125 api/samplers.h                  11179 samplers/adaptive_p.h           27375 grammar/hooks.h
-    1499 api/gumbel.h                    11328 samplers/ras.h                  27496 schema/head.h
-    1528 api/operator.h                  11391 samplers/custom.h               27671 schema/errors.h
-    1587 api/kv.h                        11440 config/describe.h               27786 schema/collections.h
-    1784 api/llama_cpp.h                 11609 config/from_params.h            27819 schema/references.h
-    1832 api/text_error.h                11665 config/orders.h                 28135 schema/strings.h
-    1851 api/grammar.h                   11937 config/numbers.h                28196 schema/numbers.h
-    2160 api/shards.h                    12082 config/set.h                    28398 schema/sets.h
-    2273 api/peers.h                     12258 config/texts.h                  28651 schema/formats.h
-    2408 api/drafts.h                    12437 config/settings.h               28920 schema/scalars.h
-    2567 api/constraints.h               12552 life/rollback.h                 29226 schema/goals.h
-    2970 api/watermark.h                 12790 life/chain.h                    29469 schema/alternatives.h
-    3144 api/stop.h                      13086 life/members.h                  30009 schema/objects.h
-    3284 api/vocab.h                     13196 life/update.h                   30592 schema/arrays.h
-    3327 api/search.h                    13366 life/copy.h                     30958 schema/satisfiable.h
-    3501 api/parts.h                     13527 rows/row.h                      31106 schema/whole.h
-    3553 base/switches.h                 13729 rows/reserve.h                  31261 tags/head.h
-    3856 base/random.h                   13797 rows/pieces.h                   31389 tags/words.h
-    3876 base/mt19937.h                  13906 rows/compact.h                  31503 tags/inside.h
-    3948 base/exact.h                    14087 rows/sums.h                     31642 tags/formats.h
-    4165 base/bits128.h                  14214 rows/changes.h                  32048 grammar/grammars.h
-    4241 base/elements.h                 14291 rows/cuts.h                     32116 peers/tables.h
-    4367 watermark/colours.h             14747 rows/typical.h                  32555 peers/values.h
-    4430 kernels/llama_cpp/contract.h    15055 rows/tail_free.h                33051 peers/llama_server.h
-    4452 kernels/contract.h              15123 rows/selecting.h                33119 peers/stops.h
-    4538 kernels/scalar.h                15259 rows/mirostat.h                 33178 peers/fields.h
-    4742 kernels/llama_cpp/scalar.h      15339 watermark/rows.h                33481 peers/requests.h
-    4751 kernels/sets.h                  15449 rows/flat.h                     33689 vocab/pieces.h
-    4800 kernels/vectors.h               15512 rows/logprobs.h                 33867 vocab/tokenizer_json.h
-    4882 kernels/avx512.h                15654 rows/support.h                  34085 vocab/gguf.h
-    4967 kernels/avx2.h                  15789 rows/step.h                     34260 shards/head.h
-    5031 kernels/sse2.h                  15806 run/apply.h                     34345 shards/bytes.h
-    5048 kernels/neon.h                  15873 run/writing.h                   34442 shards/merging.h
-    5071 kernels/wasm.h                  15972 run/arrays.h                    34731 shards/row.h
-    5087 kernels/generic.h               16053 run/walk.h                      34854 shards/answers.h
-    5107 kernels/shared.h                16161 run/again.h                     35298 shards/logprobs.h
-    5231 kernels/passes.h                16226 run/finish.h                    35556 shards/taking.h
-    5915 kernels/llama_cpp/passes.h      16265 run/draw.h                      35693 shards/asking.h
-    5967 kernels/check.h                 16353 run/sample.h                    35822 shards/prefix.h
-    5989 kernels/dispatch.h              16458 watermark/making.h              36044 shards/plans.h
-    6188 core/thresholds.h               16680 watermark/tails.h               36490 samplers/plans.h
-    6281 core/array.h                    16777 watermark/detect.h              36752 shards/way.h
-    6696 core/table.h                    17002 run/verify.h                    36898 shards/memory.h
-    6871 core/windows.h                  17107 run/batch.h                     36967 shards/batch.h
-    6959 constraints/record.h            17293 run/guide.h                     37371 drafts/head.h
-    7029 watermark/record.h              17334 life/state.h                    37422 drafts/block.h
-    7048 rows/work.h                     17495 operator/weights.h              37605 drafts/tree.h
-    7081 life/past.h                     17570 operator/search.h               37728 drafts/relaxed.h
-    7140 core/record.h                   17701 operator/run.h                  37809 drafts/ngram.h
-    7300 core/plans.h                    17861 kv/cells.h                      37945 search/head.h
-    7326 core/fields.h                   17885 kv/making.h                     38165 search/rows.h
-    7429 core/owners.h                   18105 kv/slot.h                       38246 search/states.h
-    7496 core/mt19937.h                  18237 kv/sequences.h                  38333 search/beams.h
-    7551 core/no_mt19937.h               18367 kv/data.h                       38716 search/unmask.h
-    7575 core/making.h                   18496 kv/update.h                     38837 text/automaton.h
-    7733 core/streams.h                  18614 kv/state.h                      38908 grammar/patterns.h
-    7769 life/state_fields.h             18813 llama_cpp/functions.h           39057 constraints/automaton.h
-    7857 samplers/llama_cpp.h            18875 llama_cpp/object.h              39096 constraints/making.h
-    7997 samplers/logit_bias.h           18928 llama_cpp/vocabulary.h          39342 constraints/sampler.h
-    8082 samplers/patch.h                19003 text/reading.h                  39431 constraints/constructors.h
-    8130 samplers/penalties.h            19109 text/strings.h                  39809 constraints/patterns.h
-    8272 samplers/dry.h                  19207 text/values.h                   39898 constraints/looking.h
-    8804 samplers/cut.h                  19361 text/documents.h                39968 constraints/thinking.h
-    8824 samplers/top_n_sigma.h          19434 grammar/head.h                  40211 constraints/schedule.h
-    8960 samplers/top_k.h                19438 grammar/tree.h                  40294 constraints/accepting.h
-    9016 samplers/tail_free.h            20080 grammar/building.h              40475 constraints/drawing.h
-    9133 samplers/typical.h              20476 grammar/finishing.h             40712 constraints/state.h
-    9194 samplers/top_p.h                20779 grammar/reading.h               40776 constraints/kind.h
-    9231 samplers/min_p.h                20868 grammar/gbnf.h                  40836 constraints/top_p_decay.h
-    9268 samplers/by_sums.h              21161 grammar/regex.h                 40912 constraints/timestamps.h
-    9398 samplers/top_h.h                21578 grammar/derivatives.h           41106 constraints/accessors.h
-    9448 samplers/min_k.h                22394 grammar/vocabulary.h            41213 stop/head.h
-    9507 samplers/xtc.h                  22848 grammar/triggers.h              41278 stop/search.h
-    9629 samplers/infill.h               23322 grammar/matcher.h               41399 stop/making.h
-    9736 samplers/temperature.h          23593 grammar/cache.h                 41556 stop/text.h
-    9905 samplers/smoothing.h            23876 grammar/moving.h                41708 stop/patterns.h
-    9986 samplers/softmax.h              24325 grammar/visits.h                41780 stop/settings.h
-   10016 samplers/drafted.h              24615 grammar/states.h                41811 core/kinds.h
-   10041 samplers/greedy.h               24773 grammar/items.h                 41853 base/restore.h
-   10072 samplers/choose.h               24897 grammar/masks.h                 41866 api/license.h
-   10158 samplers/ratio.h                25100 grammar/runs.h
-   10222 samplers/draw.h                 25312 grammar/entries.h
+       2 api/opening.h                   10423 samplers/gumbel.h               25685 grammar/entries.h
+     320 api/config.h                    10533 watermark/function.h            26194 grammar/accepting.h
+     351 api/types.h                     10646 watermark/text.h                26533 grammar/history.h
+     670 api/missing.h                   10832 watermark/draw.h                26634 grammar/waiting.h
+     685 api/sample.h                    11037 samplers/mirostat.h             26941 grammar/room.h
+     887 api/chains.h                    11262 samplers/adaptive_p.h           27307 grammar/sampler.h
+    1184 api/samplers.h                  11411 samplers/ras.h                  27561 grammar/forced.h
+    1578 api/gumbel.h                    11474 samplers/replay.h               27748 grammar/hooks.h
+    1607 api/operator.h                  11534 samplers/custom.h               27869 schema/head.h
+    1666 api/kv.h                        11583 config/describe.h               28044 schema/errors.h
+    1863 api/llama_cpp.h                 11752 config/from_params.h            28159 schema/collections.h
+    1911 api/text_error.h                11808 config/orders.h                 28192 schema/references.h
+    1930 api/grammar.h                   12080 config/numbers.h                28508 schema/strings.h
+    2239 api/shards.h                    12225 config/set.h                    28569 schema/numbers.h
+    2352 api/peers.h                     12401 config/texts.h                  28771 schema/sets.h
+    2487 api/drafts.h                    12580 config/settings.h               29024 schema/formats.h
+    2646 api/constraints.h               12695 life/rollback.h                 29293 schema/scalars.h
+    3049 api/watermark.h                 12933 life/chain.h                    29599 schema/goals.h
+    3223 api/stop.h                      13229 life/members.h                  29842 schema/alternatives.h
+    3363 api/vocab.h                     13339 life/update.h                   30382 schema/objects.h
+    3406 api/search.h                    13509 life/copy.h                     30965 schema/arrays.h
+    3580 api/parts.h                     13670 rows/row.h                      31331 schema/satisfiable.h
+    3632 base/switches.h                 13872 rows/reserve.h                  31479 schema/whole.h
+    3935 base/random.h                   13940 rows/pieces.h                   31634 tags/head.h
+    3955 base/mt19937.h                  14049 rows/compact.h                  31762 tags/words.h
+    4027 base/exact.h                    14230 rows/sums.h                     31876 tags/inside.h
+    4244 base/bits128.h                  14357 rows/changes.h                  32015 tags/formats.h
+    4320 base/elements.h                 14434 rows/cuts.h                     32421 grammar/grammars.h
+    4446 watermark/colours.h             14890 rows/typical.h                  32489 peers/tables.h
+    4509 kernels/llama_cpp/contract.h    15198 rows/tail_free.h                32928 peers/values.h
+    4531 kernels/contract.h              15266 rows/selecting.h                33424 peers/llama_server.h
+    4617 kernels/scalar.h                15409 rows/mirostat.h                 33492 peers/stops.h
+    4821 kernels/llama_cpp/scalar.h      15489 watermark/rows.h                33551 peers/fields.h
+    4830 kernels/sets.h                  15599 rows/flat.h                     33854 peers/requests.h
+    4879 kernels/vectors.h               15669 rows/logprobs.h                 34062 vocab/pieces.h
+    4961 kernels/avx512.h                15811 rows/support.h                  34240 vocab/tokenizer_json.h
+    5046 kernels/avx2.h                  15951 rows/step.h                     34458 vocab/gguf.h
+    5110 kernels/sse2.h                  15968 run/apply.h                     34633 shards/head.h
+    5127 kernels/neon.h                  16035 run/writing.h                   34718 shards/bytes.h
+    5150 kernels/wasm.h                  16134 run/arrays.h                    34815 shards/merging.h
+    5166 kernels/generic.h               16215 run/walk.h                      35104 shards/row.h
+    5186 kernels/shared.h                16323 run/again.h                     35227 shards/answers.h
+    5310 kernels/passes.h                16388 run/finish.h                    35671 shards/logprobs.h
+    5994 kernels/llama_cpp/passes.h      16429 run/draw.h                      35929 shards/taking.h
+    6046 kernels/check.h                 16517 run/sample.h                    36066 shards/asking.h
+    6068 kernels/dispatch.h              16633 run/explain.h                   36195 shards/prefix.h
+    6267 core/thresholds.h               16747 watermark/making.h              36417 shards/plans.h
+    6360 core/array.h                    16969 watermark/tails.h               36863 samplers/plans.h
+    6775 core/table.h                    17066 watermark/detect.h              37125 shards/way.h
+    6951 core/windows.h                  17291 run/verify.h                    37271 shards/memory.h
+    7039 constraints/record.h            17396 run/batch.h                     37340 shards/batch.h
+    7109 watermark/record.h              17582 run/replay.h                    37744 drafts/head.h
+    7128 rows/work.h                     17666 run/guide.h                     37795 drafts/block.h
+    7161 life/past.h                     17707 life/state.h                    37978 drafts/tree.h
+    7220 core/record.h                   17868 operator/weights.h              38101 drafts/relaxed.h
+    7383 core/plans.h                    17943 operator/search.h               38182 drafts/ngram.h
+    7409 core/fields.h                   18074 operator/run.h                  38318 search/head.h
+    7512 core/owners.h                   18234 kv/cells.h                      38538 search/rows.h
+    7579 core/mt19937.h                  18258 kv/making.h                     38619 search/states.h
+    7634 core/no_mt19937.h               18478 kv/slot.h                       38706 search/beams.h
+    7658 core/making.h                   18610 kv/sequences.h                  39089 search/unmask.h
+    7816 core/streams.h                  18740 kv/data.h                       39210 text/automaton.h
+    7852 life/state_fields.h             18869 kv/update.h                     39281 grammar/patterns.h
+    7940 samplers/llama_cpp.h            18987 kv/state.h                      39430 constraints/automaton.h
+    8080 samplers/logit_bias.h           19186 llama_cpp/functions.h           39469 constraints/making.h
+    8165 samplers/patch.h                19248 llama_cpp/object.h              39715 constraints/sampler.h
+    8213 samplers/penalties.h            19301 llama_cpp/vocabulary.h          39804 constraints/constructors.h
+    8355 samplers/dry.h                  19376 text/reading.h                  40182 constraints/patterns.h
+    8887 samplers/cut.h                  19482 text/strings.h                  40271 constraints/looking.h
+    8907 samplers/top_n_sigma.h          19580 text/values.h                   40341 constraints/thinking.h
+    9043 samplers/top_k.h                19734 text/documents.h                40584 constraints/schedule.h
+    9099 samplers/tail_free.h            19807 grammar/head.h                  40667 constraints/accepting.h
+    9216 samplers/typical.h              19811 grammar/tree.h                  40848 constraints/drawing.h
+    9277 samplers/top_p.h                20453 grammar/building.h              41085 constraints/state.h
+    9314 samplers/min_p.h                20849 grammar/finishing.h             41149 constraints/kind.h
+    9351 samplers/by_sums.h              21152 grammar/reading.h               41209 constraints/top_p_decay.h
+    9481 samplers/top_h.h                21241 grammar/gbnf.h                  41285 constraints/timestamps.h
+    9531 samplers/min_k.h                21534 grammar/regex.h                 41479 constraints/accessors.h
+    9590 samplers/xtc.h                  21951 grammar/derivatives.h           41586 stop/head.h
+    9712 samplers/infill.h               22767 grammar/vocabulary.h            41651 stop/search.h
+    9819 samplers/temperature.h          23221 grammar/triggers.h              41772 stop/making.h
+    9988 samplers/smoothing.h            23695 grammar/matcher.h               41929 stop/text.h
+   10069 samplers/softmax.h              23966 grammar/cache.h                 42081 stop/patterns.h
+   10099 samplers/drafted.h              24249 grammar/moving.h                42153 stop/settings.h
+   10124 samplers/greedy.h               24698 grammar/visits.h                42184 core/kinds.h
+   10155 samplers/choose.h               24988 grammar/states.h                42226 base/restore.h
+   10241 samplers/ratio.h                25146 grammar/items.h                 42239 api/license.h
+   10305 samplers/draw.h                 25270 grammar/masks.h
+   10395 samplers/dist.h                 25473 grammar/runs.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -703,6 +704,44 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
    advance, but penalties and dry do not take note of the token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
+/* What a chain would give a token now: see samp_score. */
+typedef struct samp_score_result {
+    float raw, processed;   /* its log-probabilities by the model's logits, and in the distribution from which the chain's
+                               last sampler would draw; -INFINITY where it is masked or removed */
+    int32_t rank;           /* its rank by the model's logits: 1 is the most likely token; ties by id */
+    const char *removed_by; /* samp_name of the first sampler that removes it; "mask": its logit is -INFINITY; NULL: it is
+                               not removed */
+} samp_score_result;
+
+/* What one sampler of a chain leaves: see samp_explain. */
+typedef struct samp_explained {
+    const char *name; /* samp_name of the sampler */
+    size_t n_left;    /* how many tokens are left after it */
+    double mass;      /* their share of the model's distribution */
+    float p;          /* the token's probability among them; 0: it is removed, or its weight is 0 */
+} samp_explained;
+
+/* samp_score -- what the chain would give this token now: why it may not be drawn, and how likely it is if it may.
+     in       logits [n_vocab]: as samp_sample; token in 0 .. n_vocab - 1
+     out      see samp_score_result; the log-probabilities are those of samp_sample_batch (see there), bit for bit
+     State    Nothing is drawn or accepted, no state changes. A custom sampler whose apply changes its own state changes
+              it here too.
+   samp_explain -- a table with a line for each sampler of the chain that is not off, in order, members of inner chains
+     included; the last line is what the sampler that selects leaves.
+     out      [n_max] the first n_max lines; may be NULL if n_max is 0. The token's p before a sampler is that of the line
+              above it, and before the first line e^raw of samp_score.
+     Formula  p = w / Z and mass = sum of w' / Z', where w are the token's weight and Z their sum after the sampler, w'
+              and Z' those of the row as given (see samp_sample_batch)
+     Returns  both: a status of samp_sample, SAMP_E_NULL: out, SAMP_E_RANGE: token; else samp_score SAMP_OK, samp_explain
+              the number of lines that there are. After an error out [0] is unspecified.
+     Memory   that of samp_reserve.   Threads  as samp_sample.
+     Cost     The samplers go step by step over an array of the whole row: 0.5 to 12 ms for 128,256 tokens. */
+SAMP_API int samp_score(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
+                        samp_score_result *out);
+/* Fills a table of what each sampler of a chain leaves. */
+SAMP_API int samp_explain(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
+                          samp_explained *out, size_t n_max);
+
 /* samp_sample_batch -- draws and accepts a token for each of n_rows rows: rows [r] is the chain of row r.
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
               may be in `rows` twice, nor a chain together with one of its members.
@@ -735,6 +774,26 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               chain's first token, the memory for samp_rollback is allocated. No other memory is allocated.
      Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
+
+/* samp_raw_logprobs -- writes the raw log-probabilities of many rows, without chains: those of a prompt's tokens, for
+     example. Of each logits->logprobs [r] it reads and writes the member `raw` only, as samp_sample_batch does, but
+     raw.chosen.token is an input: the token whose log-probability and rank are wanted, -1: none is.
+     Returns  SAMP_OK; the status of the first row that has one, after all others are written: SAMP_E_NAN, SAMP_E_EMPTY,
+              SAMP_E_RANGE (row_index, n_vocab_of, n_top, n_ids, an id, chosen.token), SAMP_E_NULL; or a status of
+              samp_sample_batch after which nothing has changed; SAMP_E_NULL: logits, logits->logprobs.
+     Memory   about 29 bytes per token of the vocabulary for each thread, allocated and freed by the call.
+     Threads  as samp_sample_batch. */
+SAMP_API int samp_raw_logprobs(const samp_logits *logits);
+
+/* samp_replay_check -- says where a text is not what a chain draws: an auditor gives the chain (with its seed and
+     position), the logits and the tokens. Row after row is drawn and accepted as by samp_sample_batch, until a token is
+     not tokens [r].
+     in       logits: as samp_sample_batch, but all rows are the chain's, one after another; tokens [n_rows]
+     Returns  the index of the first row whose draw is another token; n_rows: there is none; or the status of a row that
+              cannot be drawn, or of the call (see samp_sample_batch).
+     State    The chain moves as if it had drawn the rows up to that one: it has accepted its own token of that row.
+     Threads  as samp_sample; n_threads is not used. */
+SAMP_API int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits, const samp_token *tokens);
 
 /* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token. It samples and
    accepts row after row as long as the sampled token is the next token of the draft.
@@ -1484,6 +1543,26 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Source   Chen et al. 2024, "VALL-E 2", arXiv 2406.05370 (repetition aware sampling: more than t_r, here at least);
               CosyVoice's ras_sampling (top_k 25, top_p 0.8, then this one). */
 SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t seed);
+
+/* samp_init_replay -- selects the tokens of a text instead of drawing them: token p of `tokens` at the position p (see
+   samp_get_position). The log-probabilities, the entropy and the support of samp_sample_batch are those of the chain as
+   if it had drawn the token, and its samplers take note of the token as if they had: so a trainer gets the sampler's
+   numbers for a text that exists already.
+     Place    It must be the last sampler of its chain that is on, where dist would be.
+     Removed  A token that the chain has removed, or that is masked in the row, comes all the same: the one exception to
+              the rule that a masked token is never returned. Its log-probability in `processed` is then -INFINITY, its
+              rank one more than the number of tokens that the chain has left, and it is not in the support. A grammar
+              accepts it as any token that it does not allow (see samp_accept).
+     Leaves   p, as samp_init_dist does; samp_apply selects nothing if the array does not have the token.
+     Draws    none; but the position advances, as with dist. So the random numbers of xtc are those of the draw of a
+              chain with the same seeds. A replay replaces mirostat and adaptive_p too, which select themselves; so no mu
+              moves.
+     Range    n in 0 .. SAMP_MAX_VOCAB, tokens [n] (copied) in 0 .. SAMP_MAX_VOCAB - 1; a bad one carries "tokens".
+     Returns  a draw behind the last token is SAMP_E_EMPTY; a token that the row does not have SAMP_E_RANGE.
+     Verify   The ratio method of samp_verify does the same as the exact one.
+     Executor With sampling_gpu.h the whole chain runs on the CPU. MT19937: the same.
+     Source   vLLM's trace_replay; teacher forcing. samp_replay_check finds where a text is not what a chain draws. */
+SAMP_API samp_sampler *samp_init_replay(const samp_token *tokens, size_t n);
 
 #if defined(SAMPLING_SEARCH) && !defined(SAMPLING_GUMBEL)
 #define SAMPLING_GUMBEL /* sampled beams race as gumbel's tokens do */
@@ -6752,7 +6831,8 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(WATERMARK, none) \
     X(SYNTHID, none) \
     X(SBW, none) \
-    X(RAS, none)
+    X(RAS, none) \
+    X(REPLAY, none)
 /* clang-format on */
 
 /* The number of a kind is its index in the list. */
@@ -7269,6 +7349,9 @@ struct sampi_sampler {
             float threshold;
             sampi_ring ring;
         } ras; /* part 1: the ring of accepted tokens */
+        struct {
+            const samp_token *from;
+        } replay; /* part 1: the tokens */
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -11388,6 +11471,66 @@ SAMPI_HOOKS(RAS, NULL, sampi_ras_prepare, NULL, NULL, sampi_ras_accept, sampi_ra
         SAMPI_FIELDS_OF(SAMPI_RAS_FIELDS), NULL, &SAMPI_RAS_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_dist_apply)
 
+/* ---- src/samplers/replay.h ---- */
+/* ---- replay ----
+  Replaces the sampler that draws, and gives the tokens of a text, one for each position. */
+
+/* Returns the token of the position of the draw; -1 behind the last one. */
+static samp_token sampi_replay_token(const sampi_sampler *s)
+{
+    const samp_token *token = (const samp_token *)sampi_part(s, 1);
+    return s->at_position < s->part_size[1] / sizeof *token ? token[s->at_position] : -1;
+}
+
+/* Selects the token if the array has it, else nothing. */
+static SAMPI_COLD int sampi_replay_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token token = sampi_replay_token(s);
+    if (token < 0) return SAMP_E_EMPTY;
+    const sampi_sums sums = sampi_sum(cur);
+    const size_t at = sampi_find_candidate(cur, token);
+    cur->selected = at < cur->size && !sampi_masked(cur->data[at].logit) ? (int64_t)at : -1;
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+static SAMPI_COLD void sampi_replay_build(sampi_sampler *s)
+{
+    if (s->part_size[1]) memcpy(sampi_part(s, 1), s->u.replay.from, s->part_size[1]);
+    s->u.replay.from = NULL;
+}
+
+static SAMPI_COLD void sampi_replay_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_token *token = (const samp_token *)sampi_part(s, 1);
+    for (size_t i = 0; i < s->part_size[1] / sizeof *token; i++) sampi_mix(hash, (uint64_t)token[i]);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_replay(const samp_token *tokens, size_t n)
+{
+    sampi_sampler t = sampi_blank(SAMPI_REPLAY);
+    t.u.replay.from = tokens;
+    sampi_require_tokens(&t, tokens, n, "tokens");
+    t.part_size[1] = t.status ? 0 : n * sizeof *tokens;
+    return sampi_init(&t);
+}
+
+/* clang-format off */
+/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
+   ready, kept, vocab. */
+static const sampi_hooks SAMPI_REPLAY_HOOKS = {
+    NULL, NULL, sampi_replay_build, sampi_replay_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
+   in llama.cpp's arithmetic. */
+#define SAMPI_REPLAY_ROW \
+    "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \
+        &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply, NULL)
+
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
   A sampler that the user has written. */
@@ -15139,6 +15282,13 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* Selects the token of a replay, which the row need not have. */
+static int sampi_fast_replay(sampi_row *row, sampi_sampler *s)
+{
+    row->token = sampi_replay_token(s);
+    return row->token < 0 ? SAMP_E_EMPTY : SAMP_OK;
+}
+
 /* Computes for each tile of 256 tokens the sum of the envelope q (an integer bound of the weight) of its tokens;
    returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
@@ -15509,6 +15659,13 @@ static sampi_sampler *sampi_selector(sampi_sampler *s)
 /* Does a chain's draw leave no choice? */
 static bool sampi_selects_greedily(sampi_sampler *s) { return sampi_selector(s)->kind == SAMPI_GREEDY; }
 
+/* Returns the token that a replay gives, whatever is selected; -1 if the chain does not end with one. */
+static samp_token sampi_replayed(sampi_sampler *s)
+{
+    s = sampi_selector(s);
+    return s->kind == SAMPI_REPLAY ? sampi_replay_token(s) : -1;
+}
+
 /* ---- src/rows/logprobs.h ---- */
 /* ---- log-probabilities ----
   The room computes ln p and the rank of the drawn token, the n most probable tokens, the log-probabilities of given
@@ -15682,17 +15839,22 @@ static sampi_support sampi_open_support(const sampi_job *job, const sampi_sums *
     return support;
 }
 
+/* Returns the sum of the weights that n tokens, at most a tile, have in the row as given. */
+static uint64_t sampi_given_mass(const sampi_job *job, const int32_t *id, size_t n)
+{
+    float raw[SAMPI_TILE];
+    sampi_sums sums = { job->top, 0, 0, 0, 0 };
+    for (size_t i = 0; i < n; i++)
+        raw[i] = (size_t)id[i] < job->n ? sampi_element(job->data, job->dtype, job->mask, (size_t)id[i]) : -INFINITY;
+    if (n) sampi_use()->sums(raw, n, 1.0f, job->top, INFINITY, false, &sums);
+    return sums.z;
+}
+
 /* Puts n tokens, at most a tile. Without the row as given (in slices) the mass is summed up elsewhere. */
 static void sampi_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
 {
-    const sampi_job *job = support->job;
     samp_support *out = support->out;
-    float raw[SAMPI_TILE] = { 0 };
-    sampi_sums sums = { job->top, 0, 0, 0, 0 };
-    for (size_t i = 0; job->data && i < n; i++) /* a custom sampler may leave any id */
-        raw[i] = (size_t)id[i] < job->n ? sampi_element(job->data, job->dtype, job->mask, (size_t)id[i]) : -INFINITY;
-    if (job->data && n) sampi_use()->sums(raw, n, 1.0f, job->top, INFINITY, false, &sums);
-    support->mass += sums.z;
+    if (support->job->data) support->mass += sampi_given_mass(support->job, id, n);
     for (size_t i = 0; out->n <= out->capacity && i < n; i++) {
         out->tokens[support->n + i] = id[i];
         if (out->logprobs) out->logprobs[support->n + i] = sampi_logprob_of(l[i], support->max, support->ln_z);
@@ -15724,7 +15886,7 @@ static double sampi_score_by_id(const sampi_order *order, const samp_token_data 
 }
 
 /* Writes the support of an array of candidates; only these tokens are left in the array, by ascending id. */
-static void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
+static SAMPI_COLD void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
 {
     const sampi_order by_id = { sampi_score_by_id, 0.0, 0.0 };
     sampi_support support = sampi_open_support(job, sums);
@@ -15750,7 +15912,7 @@ static void sampi_array_support(const sampi_job *job, samp_token_data_array *cur
 }
 
 /* Writes the support of greedy, which draws one token, or none if a replay's token has been removed. */
-static void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
+static SAMPI_COLD void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
 {
     sampi_support support = sampi_open_support(job, sums);
     const size_t n = !sampi_masked(l);
@@ -16231,8 +16393,9 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
    them. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
-    *token = cur->data[cur->selected].id;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler */
+    *token = sampi_replayed(job->s);
+    if (*token < 0) *token = cur->data[cur->selected].id;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
@@ -16245,6 +16408,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
@@ -16258,7 +16422,7 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
                                             samp_token *token)
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
-    if (!status) status = sampi_check_selected(cur);
+    if (!status && sampi_replayed(job->s) < 0) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
 }
 
@@ -16422,10 +16586,9 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Samples one row of n_vocab floats in the sampler's own workspace. logprobs: a checked request, or NULL. accept: the
-   sampler accepts the drawn token. */
-static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
-                                   samp_logprobs *logprobs, bool accept)
+/* Makes the job of one row of n_vocab floats in the sampler's own workspace, which asks for nothing. */
+static int sampi_make_job(sampi_job *job, samp_sampler *sampler, const float *logits, size_t n_vocab,
+                          const uint32_t *mask)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || !logits) return SAMP_E_NULL;
@@ -16433,13 +16596,25 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
     if (!status) status = samp_reserve(sampler, n_vocab);
     if (status) return status;
+    job->s = s;
+    job->work = &s->work;
+    job->data = logits;
+    job->dtype = SAMP_F32;
+    job->mask = mask;
+    job->n = n_vocab;
+    job->logprobs = NULL;
+    job->top = 0.0f;
+    job->accept = false;
+    return SAMP_OK;
+}
+
+/* Samples such a row. logprobs: a checked request, or NULL. accept: the sampler accepts the drawn token. */
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
+                                   samp_logprobs *logprobs, bool accept)
+{
     sampi_job job;
-    job.s = s;
-    job.work = &s->work;
-    job.data = logits;
-    job.dtype = SAMP_F32;
-    job.mask = mask;
-    job.n = n_vocab;
+    const int status = sampi_make_job(&job, sampler, logits, n_vocab, mask);
+    if (status) return status;
     job.logprobs = logprobs;
     job.accept = accept;
     return sampi_sample(&job);
@@ -16453,6 +16628,120 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
     return sampi_sample_one(s, logits, n_vocab, NULL, NULL, false);
+}
+
+/* ---- src/run/explain.h ---- */
+/* ---- a token's way through a chain: samp_score, samp_explain ----
+  Applies the samplers of a chain one by one, by their definition, to the array of a row's candidates, and follows one
+     token. */
+
+/* A walk of a chain's samplers over the candidates of a row. */
+typedef struct sampi_trail {
+    const sampi_job *job;
+    samp_token token;
+    samp_token_data_array cur;
+    sampi_ordinals ordinal;
+    sampi_sums raw, left;  /* of the row as given, and of the candidates after the last sampler */
+    const char *removed_by;
+    samp_explained *out;   /* [n_max] */
+    size_t n, n_max;       /* n: how many samplers have acted */
+} sampi_trail;
+
+/* Returns the token's logit among the candidates, or -INFINITY. */
+static SAMPI_COLD float sampi_trail_logit(const sampi_trail *trail)
+{
+    const size_t at = sampi_find_candidate(&trail->cur, trail->token);
+    return at < trail->cur.size ? trail->cur.data[at].logit : -INFINITY;
+}
+
+/* Returns the share of the model's distribution that the candidates have. */
+static SAMPI_COLD double sampi_trail_mass(const sampi_trail *trail)
+{
+    int32_t id[SAMPI_TILE];
+    uint64_t mass = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < trail->cur.size; i++) {
+        if (!sampi_masked(trail->cur.data[i].logit)) id[n++] = trail->cur.data[i].id;
+        if (n < SAMPI_TILE && i + 1 < trail->cur.size) continue;
+        mass += sampi_given_mass(trail->job, id, n);
+        n = 0;
+    }
+    return (double)mass / (double)trail->raw.z;
+}
+
+/* Applies one sampler, or the members of a chain, and notes what it has left. Samplers that are off are left out. */
+static SAMPI_COLD int sampi_follow(sampi_trail *trail, sampi_sampler *s)
+{
+    int status = samp_status(&s->base, NULL);
+    for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++)
+        status = sampi_follow(trail, s->u.chain.item[i]);
+    if (status || sampi_is_chain(s) || sampi_idles(s)) return status;
+    const bool had = !sampi_masked(sampi_trail_logit(trail));
+    if ((status = sampi_run(s, &trail->cur, trail->job->s->position, &trail->ordinal))) return status;
+    if ((status = sampi_check(&trail->cur))) return status;
+    const float l = sampi_trail_logit(trail);
+    if (had && sampi_masked(l)) trail->removed_by = samp_name(&s->base);
+    trail->left = sampi_sum(&trail->cur);
+    if (trail->n++ >= trail->n_max) return SAMP_OK;
+    samp_explained *line = &trail->out[trail->n - 1];
+    line->name = samp_name(&s->base);
+    line->n_left = trail->left.n;
+    line->mass = sampi_trail_mass(trail);
+    line->p = (float)((double)sampi_weight(trail->left.max, l) / (double)trail->left.z);
+    return SAMP_OK;
+}
+
+/* Opens a row, and takes its candidates through the whole chain. *raw: the row as given, which stays valid. */
+static SAMPI_COLD int sampi_walk_trail(sampi_trail *trail, sampi_job *job, samp_sampler *sampler, const float *logits,
+                                       size_t n_vocab, sampi_row *raw)
+{
+    int status = sampi_make_job(job, sampler, logits, n_vocab, NULL);
+    if (!status && (trail->token < 0 || (size_t)trail->token >= n_vocab || sampi_is_short(job->s, n_vocab)))
+        status = SAMP_E_RANGE;
+    if (!status) status = sampi_open_row(raw, job);
+    if (status) return status;
+    trail->job = job;
+    trail->raw = trail->left = sampi_row_told(raw);
+    job->top = trail->raw.max;
+    trail->cur = sampi_row_array(raw);
+    if (sampi_masked(sampi_trail_logit(trail))) trail->removed_by = "mask";
+    sampi_save_state(job->s);
+    status = sampi_follow(trail, job->s);
+    sampi_restore_state(job->s);
+    return status;
+}
+
+/* The rank is counted in the caller's row, which the walk has not changed. */
+SAMP_API SAMPI_COLD int samp_score(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
+                                   samp_score_result *out)
+{
+    sampi_trail trail;
+    sampi_job job;
+    sampi_row raw;
+    memset(&trail, 0, sizeof trail);
+    trail.token = token;
+    const int status = out ? sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw) : (int)SAMP_E_NULL;
+    if (status) return status;
+    const float l = sampi_logit_left(&raw, token);
+    out->raw = sampi_logprob(l, trail.raw.max, trail.raw.z);
+    out->processed = sampi_logprob(sampi_trail_logit(&trail), trail.left.max, trail.left.z);
+    out->rank = (int32_t)sampi_row_before(&raw, token, l) + 1;
+    out->removed_by = trail.removed_by;
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD int samp_explain(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
+                                     samp_explained *out, size_t n_max)
+{
+    sampi_trail trail;
+    sampi_job job;
+    sampi_row raw;
+    memset(&trail, 0, sizeof trail);
+    trail.token = token;
+    trail.out = out;
+    trail.n_max = n_max;
+    const int status = out || !n_max ? sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw) : (int)SAMP_E_NULL;
+    return status ? status : (int)trail.n;
 }
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/making.h ---- */
@@ -17288,6 +17577,90 @@ SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t
     sampi_put_u64(&t, n);
     sampi_put(&t, " tokens are masked");
     return sampi_end_text(&t);
+}
+
+/* ---- src/run/replay.h ---- */
+/* ---- checking a text, and log-probabilities without a chain ----
+  samp_replay_check draws row after row, and compares. */
+
+/* Every row has the same chain, so the rows are not checked as those of a batch are. */
+SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits, const samp_token *tokens)
+{
+    sampi_sampler *s = (sampi_sampler *)chain;
+    if (!s || !logits || (logits->n_rows && !tokens)) return SAMP_E_NULL;
+    int status = samp_status(chain, NULL);
+    if (status || logits->n_rows == 0) return status;
+    samp_logits checked = *logits;
+    checked.n_rows = 0;
+    status = sampi_check_batch(NULL, &checked);
+    if (!status) status = samp_reserve(chain, logits->n_vocab);
+    if (status) return status;
+    for (size_t r = 0; r < logits->n_rows; r++) {
+        sampi_job job;
+        status = sampi_batch_job(s, logits, r, &s->work, &job);
+        if (status || (status = sampi_check_logprobs(logits->logprobs ? &logits->logprobs[r] : NULL, job.n))) return status;
+        job.logprobs = logits->logprobs ? &logits->logprobs[r] : NULL;
+        const samp_token token = sampi_sample(&job);
+        if (token < 0) return token;
+        if (token != tokens[r]) return (int64_t)r;
+    }
+    return (int64_t)logits->n_rows;
+}
+
+/* Writes the raw set of one row. Instead of a chain it has an empty record, of which only counts are written. */
+static SAMPI_COLD int sampi_raw_row(const samp_logits *logits, size_t r, sampi_work *work)
+{
+    sampi_sampler none = sampi_blank(SAMPI_CHAIN);
+    samp_logprobs *told = &logits->logprobs[r];
+    sampi_job job;
+    sampi_row row;
+    int status = sampi_batch_job(&none, logits, r, work, &job);
+    if (!status) status = sampi_check_set(&told->raw, job.n);
+    const samp_token token = told->raw.chosen.token;
+    if (!status && (token < -1 || (token >= 0 && (size_t)token >= job.n))) status = SAMP_E_RANGE;
+    if (!status) status = sampi_open_row(&row, &job);
+    if (status) return status;
+    const sampi_sums sums = sampi_row_told(&row);
+    const double before = told->raw.cumulative_logprob;
+    sampi_row_logprobs(&row, token < 0 ? 0 : token, &sums, &told->raw, true);
+    if (token >= 0) return SAMP_OK;
+    told->raw.cumulative_logprob = before;
+    told->raw.chosen.token = -1;
+    told->raw.chosen.rank = 0;
+    told->raw.chosen.logprob = 0.0f;
+    return SAMP_OK;
+}
+
+/* All rows are tried, and the first status that is not SAMP_OK is the call's. */
+SAMP_API SAMPI_COLD int samp_raw_logprobs(const samp_logits *logits)
+{
+    sampi_work work[SAMPI_MAX_THREADS];
+    int status = logits && (logits->logprobs || !logits->n_rows) ? SAMP_OK : SAMP_E_NULL;
+    if (status || logits->n_rows == 0) return status;
+    samp_logits checked = *logits;
+    checked.n_rows = 0;
+    if ((status = sampi_check_batch(NULL, &checked))) return status;
+    int n = sampi_batch_threads(logits), have = 0;
+    memset(work, 0, sizeof work);
+    while (have < n && sampi_reserve(&work[have], logits->n_vocab, false) == SAMP_OK) have++;
+    if (have == 0) return SAMP_E_NOMEM;
+    long long n_rows = (long long)logits->n_rows, wrong = n_rows;
+    int first = SAMP_OK;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(have) schedule(dynamic, 1)
+    for (long long r = 0; r < n_rows; r++) {
+        const int of_row = sampi_raw_row(logits, (size_t)r, &work[omp_get_thread_num()]);
+#pragma omp critical
+        if (of_row && r < wrong) first = of_row, wrong = r;
+    }
+#else
+    for (long long r = 0; r < n_rows; r++) {
+        const int of_row = sampi_raw_row(logits, (size_t)r, &work[0]);
+        if (of_row && r < wrong) first = of_row, wrong = r;
+    }
+#endif
+    for (int i = 0; i < have; i++) SAMP_FREE(work[i].block);
+    return first;
 }
 
 /* ---- src/run/guide.h ---- */

@@ -88,7 +88,7 @@
    unchanged.)
 
    WHAT RUNS WHERE. All built-in samplers run on the device, except infill, which reads tokens' texts, xtc with
-   exempt tokens, ras, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its
+   exempt tokens, ras, replay, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its
    batch, if
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for) and no sampler of your own among
@@ -127,10 +127,10 @@
      151 gpu/api.h                        3299 gpu/choosing.h                   5595 gpu/contexts.h
      289 gpu/switches.h                   3405 gpu/ending.h                     5753 gpu/steps.h
      354 gpu/records.h                    3547 gpu/answers.h                    5843 gpu/where.h
-     632 gpu/ptx.h                        4312 samplers/plans.h                 6007 gpu/sending.h
-     681 gpu/elements.h                   4574 gpu/users.h                      6275 gpu/batch.h
-     938 gpu/passes.h                     4670 gpu/logprobs.h                   6552 gpu/results.h
-    1764 gpu/list.h                       4822 gpu/short.h                      6834 gpu/canary.h
+     632 gpu/ptx.h                        4312 samplers/plans.h                 6008 gpu/sending.h
+     681 gpu/elements.h                   4574 gpu/users.h                      6276 gpu/batch.h
+     938 gpu/passes.h                     4670 gpu/logprobs.h                   6553 gpu/results.h
+    1764 gpu/list.h                       4822 gpu/short.h                      6835 gpu/canary.h
     2398 gpu/left.h                       4982 gpu/advance.h
     2629 gpu/done.h                       5239 gpu/shapes.h
 */
@@ -5970,7 +5970,8 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     r->why = sampi_traits_of(stops->kind)->hooks->mask ? "a grammar"
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
-    if (r->list[r->n - 1]->kind == SAMPI_RAS) r->n_device = 0; /* it may draw from the row once more */
+    const sampi_kind last = r->list[r->n - 1]->kind;
+    if (last == SAMPI_RAS || last == SAMPI_REPLAY) r->n_device = 0; /* ras may draw from the row once more */
     const int user = sampi_gpu_users_before(r);
     /* the chain does not run on the device as a whole, so its users' samplers do not either */
     if (user) r->n_device = user - 1;

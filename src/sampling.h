@@ -351,6 +351,7 @@ extern "C" {
 #include "samplers/mirostat.h"
 #include "samplers/adaptive_p.h"
 #include "samplers/ras.h"
+#include "samplers/replay.h"
 #include "samplers/custom.h"
 #include "config/describe.h"
 #include "config/from_params.h"
@@ -390,6 +391,7 @@ extern "C" {
 #include "run/finish.h"
 #include "run/draw.h"
 #include "run/sample.h"
+#include "run/explain.h"
 #ifdef SAMPLING_WATERMARK_DECLARED
 #include "watermark/making.h"
 #include "watermark/tails.h"
@@ -397,6 +399,7 @@ extern "C" {
 #endif
 #include "run/verify.h"
 #include "run/batch.h"
+#include "run/replay.h"
 #include "run/guide.h"
 #include "life/state.h"
 

@@ -19,6 +19,44 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
    advance, but penalties and dry do not take note of the token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
+/* What a chain would give a token now: see samp_score. */
+typedef struct samp_score_result {
+    float raw, processed;   /* its log-probabilities by the model's logits, and in the distribution from which the chain's
+                               last sampler would draw; -INFINITY where it is masked or removed */
+    int32_t rank;           /* its rank by the model's logits: 1 is the most likely token; ties by id */
+    const char *removed_by; /* samp_name of the first sampler that removes it; "mask": its logit is -INFINITY; NULL: it is
+                               not removed */
+} samp_score_result;
+
+/* What one sampler of a chain leaves: see samp_explain. */
+typedef struct samp_explained {
+    const char *name; /* samp_name of the sampler */
+    size_t n_left;    /* how many tokens are left after it */
+    double mass;      /* their share of the model's distribution */
+    float p;          /* the token's probability among them; 0: it is removed, or its weight is 0 */
+} samp_explained;
+
+/* samp_score -- what the chain would give this token now: why it may not be drawn, and how likely it is if it may.
+     in       logits [n_vocab]: as samp_sample; token in 0 .. n_vocab - 1
+     out      see samp_score_result; the log-probabilities are those of samp_sample_batch (see there), bit for bit
+     State    Nothing is drawn or accepted, no state changes. A custom sampler whose apply changes its own state changes
+              it here too.
+   samp_explain -- a table with a line for each sampler of the chain that is not off, in order, members of inner chains
+     included; the last line is what the sampler that selects leaves.
+     out      [n_max] the first n_max lines; may be NULL if n_max is 0. The token's p before a sampler is that of the line
+              above it, and before the first line e^raw of samp_score.
+     Formula  p = w / Z and mass = sum of w' / Z', where w are the token's weight and Z their sum after the sampler, w'
+              and Z' those of the row as given (see samp_sample_batch)
+     Returns  both: a status of samp_sample, SAMP_E_NULL: out, SAMP_E_RANGE: token; else samp_score SAMP_OK, samp_explain
+              the number of lines that there are. After an error out [0] is unspecified.
+     Memory   that of samp_reserve.   Threads  as samp_sample.
+     Cost     The samplers go step by step over an array of the whole row: 0.5 to 12 ms for 128,256 tokens. */
+SAMP_API int samp_score(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
+                        samp_score_result *out);
+/* Fills a table of what each sampler of a chain leaves. */
+SAMP_API int samp_explain(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
+                          samp_explained *out, size_t n_max);
+
 /* samp_sample_batch -- draws and accepts a token for each of n_rows rows: rows [r] is the chain of row r.
      in       logits: see samp_logits. rows [n_rows]: each chain has its own samplers, order, state and seed. No sampler
               may be in `rows` twice, nor a chain together with one of its members.
@@ -51,6 +89,26 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               chain's first token, the memory for samp_rollback is allocated. No other memory is allocated.
      Threads  If the implementation is compiled with OpenMP, n_threads threads share the rows. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
+
+/* samp_raw_logprobs -- writes the raw log-probabilities of many rows, without chains: those of a prompt's tokens, for
+     example. Of each logits->logprobs [r] it reads and writes the member `raw` only, as samp_sample_batch does, but
+     raw.chosen.token is an input: the token whose log-probability and rank are wanted, -1: none is.
+     Returns  SAMP_OK; the status of the first row that has one, after all others are written: SAMP_E_NAN, SAMP_E_EMPTY,
+              SAMP_E_RANGE (row_index, n_vocab_of, n_top, n_ids, an id, chosen.token), SAMP_E_NULL; or a status of
+              samp_sample_batch after which nothing has changed; SAMP_E_NULL: logits, logits->logprobs.
+     Memory   about 29 bytes per token of the vocabulary for each thread, allocated and freed by the call.
+     Threads  as samp_sample_batch. */
+SAMP_API int samp_raw_logprobs(const samp_logits *logits);
+
+/* samp_replay_check -- says where a text is not what a chain draws: an auditor gives the chain (with its seed and
+     position), the logits and the tokens. Row after row is drawn and accepted as by samp_sample_batch, until a token is
+     not tokens [r].
+     in       logits: as samp_sample_batch, but all rows are the chain's, one after another; tokens [n_rows]
+     Returns  the index of the first row whose draw is another token; n_rows: there is none; or the status of a row that
+              cannot be drawn, or of the call (see samp_sample_batch).
+     State    The chain moves as if it had drawn the rows up to that one: it has accepted its own token of that row.
+     Threads  as samp_sample; n_threads is not used. */
+SAMP_API int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits, const samp_token *tokens);
 
 /* samp_verify -- accepts a draft's tokens up to the first that fails its test, and one more token. It samples and
    accepts row after row as long as the sampled token is the next token of the draft.

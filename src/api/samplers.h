@@ -359,3 +359,23 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Source   Chen et al. 2024, "VALL-E 2", arXiv 2406.05370 (repetition aware sampling: more than t_r, here at least);
               CosyVoice's ras_sampling (top_k 25, top_p 0.8, then this one). */
 SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t seed);
+
+/* samp_init_replay -- selects the tokens of a text instead of drawing them: token p of `tokens` at the position p (see
+   samp_get_position). The log-probabilities, the entropy and the support of samp_sample_batch are those of the chain as
+   if it had drawn the token, and its samplers take note of the token as if they had: so a trainer gets the sampler's
+   numbers for a text that exists already.
+     Place    It must be the last sampler of its chain that is on, where dist would be.
+     Removed  A token that the chain has removed, or that is masked in the row, comes all the same: the one exception to
+              the rule that a masked token is never returned. Its log-probability in `processed` is then -INFINITY, its
+              rank one more than the number of tokens that the chain has left, and it is not in the support. A grammar
+              accepts it as any token that it does not allow (see samp_accept).
+     Leaves   p, as samp_init_dist does; samp_apply selects nothing if the array does not have the token.
+     Draws    none; but the position advances, as with dist. So the random numbers of xtc are those of the draw of a
+              chain with the same seeds. A replay replaces mirostat and adaptive_p too, which select themselves; so no mu
+              moves.
+     Range    n in 0 .. SAMP_MAX_VOCAB, tokens [n] (copied) in 0 .. SAMP_MAX_VOCAB - 1; a bad one carries "tokens".
+     Returns  a draw behind the last token is SAMP_E_EMPTY; a token that the row does not have SAMP_E_RANGE.
+     Verify   The ratio method of samp_verify does the same as the exact one.
+     Executor With sampling_gpu.h the whole chain runs on the CPU. MT19937: the same.
+     Source   vLLM's trace_replay; teacher forcing. samp_replay_check finds where a text is not what a chain draws. */
+SAMP_API samp_sampler *samp_init_replay(const samp_token *tokens, size_t n);

@@ -142,6 +142,9 @@ struct sampi_sampler {
             sampi_ring ring;
         } ras; /* part 1: the ring of accepted tokens */
         struct {
+            const samp_token *from;
+        } replay; /* part 1: the tokens */
+        struct {
             const samp_vocab *vocab;
         } infill;
         sampi_chain chain;

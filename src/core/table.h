@@ -70,7 +70,8 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(WATERMARK, none) \
     X(SYNTHID, none) \
     X(SBW, none) \
-    X(RAS, none)
+    X(RAS, none) \
+    X(REPLAY, none)
 /* clang-format on */
 
 /* The number of a kind is its index in the list. It is never stored (a fingerprint has the name instead), so kinds may

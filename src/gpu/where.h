@@ -139,7 +139,8 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     r->why = sampi_traits_of(stops->kind)->hooks->mask ? "a grammar"
              : sampi_is_custom(stops)                  ? "a sampler of your own"
                                                        : "not on the device";
-    if (r->list[r->n - 1]->kind == SAMPI_RAS) r->n_device = 0; /* it may draw from the row once more */
+    const sampi_kind last = r->list[r->n - 1]->kind;
+    if (last == SAMPI_RAS || last == SAMPI_REPLAY) r->n_device = 0; /* ras may draw from the row once more */
     const int user = sampi_gpu_users_before(r);
     /* the chain does not run on the device as a whole, so its users' samplers do not either */
     if (user) r->n_device = user - 1;

@@ -61,3 +61,10 @@ static sampi_sampler *sampi_selector(sampi_sampler *s)
 
 /* Does a chain's draw leave no choice? */
 static bool sampi_selects_greedily(sampi_sampler *s) { return sampi_selector(s)->kind == SAMPI_GREEDY; }
+
+/* Returns the token that a replay gives, whatever is selected; -1 if the chain does not end with one. */
+static samp_token sampi_replayed(sampi_sampler *s)
+{
+    s = sampi_selector(s);
+    return s->kind == SAMPI_REPLAY ? sampi_replay_token(s) : -1;
+}

@@ -16,6 +16,13 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* Selects the token of a replay, which the row need not have. */
+static int sampi_fast_replay(sampi_row *row, sampi_sampler *s)
+{
+    row->token = sampi_replay_token(s);
+    return row->token < 0 ? SAMP_E_EMPTY : SAMP_OK;
+}
+
 /* Computes for each tile of 256 tokens the sum of the envelope q (an integer bound of the weight) of its tokens;
    returns the sum of all tiles. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)

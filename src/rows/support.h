@@ -29,17 +29,23 @@ static sampi_support sampi_open_support(const sampi_job *job, const sampi_sums *
     return support;
 }
 
+/* Returns the sum of the weights that n tokens, at most a tile, have in the row as given. A custom sampler may leave any
+   id. */
+static uint64_t sampi_given_mass(const sampi_job *job, const int32_t *id, size_t n)
+{
+    float raw[SAMPI_TILE];
+    sampi_sums sums = { job->top, 0, 0, 0, 0 };
+    for (size_t i = 0; i < n; i++)
+        raw[i] = (size_t)id[i] < job->n ? sampi_element(job->data, job->dtype, job->mask, (size_t)id[i]) : -INFINITY;
+    if (n) sampi_use()->sums(raw, n, 1.0f, job->top, INFINITY, false, &sums);
+    return sums.z;
+}
+
 /* Puts n tokens, at most a tile. Without the row as given (in slices) the mass is summed up elsewhere. */
 static void sampi_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
 {
-    const sampi_job *job = support->job;
     samp_support *out = support->out;
-    float raw[SAMPI_TILE] = { 0 };
-    sampi_sums sums = { job->top, 0, 0, 0, 0 };
-    for (size_t i = 0; job->data && i < n; i++) /* a custom sampler may leave any id */
-        raw[i] = (size_t)id[i] < job->n ? sampi_element(job->data, job->dtype, job->mask, (size_t)id[i]) : -INFINITY;
-    if (job->data && n) sampi_use()->sums(raw, n, 1.0f, job->top, INFINITY, false, &sums);
-    support->mass += sums.z;
+    if (support->job->data) support->mass += sampi_given_mass(support->job, id, n);
     for (size_t i = 0; out->n <= out->capacity && i < n; i++) {
         out->tokens[support->n + i] = id[i];
         if (out->logprobs) out->logprobs[support->n + i] = sampi_logprob_of(l[i], support->max, support->ln_z);
@@ -71,7 +77,7 @@ static double sampi_score_by_id(const sampi_order *order, const samp_token_data 
 }
 
 /* Writes the support of an array of candidates; only these tokens are left in the array, by ascending id. */
-static void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
+static SAMPI_COLD void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
 {
     const sampi_order by_id = { sampi_score_by_id, 0.0, 0.0 };
     sampi_support support = sampi_open_support(job, sums);
@@ -97,7 +103,7 @@ static void sampi_array_support(const sampi_job *job, samp_token_data_array *cur
 }
 
 /* Writes the support of greedy, which draws one token, or none if a replay's token has been removed. */
-static void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
+static SAMPI_COLD void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
 {
     sampi_support support = sampi_open_support(job, sums);
     const size_t n = !sampi_masked(l);

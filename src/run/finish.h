@@ -11,8 +11,9 @@
    them. If a custom sampler refuses the token, no log-probability is written, and the caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
-    *token = cur->data[cur->selected].id;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler */
+    *token = sampi_replayed(job->s);
+    if (*token < 0) *token = cur->data[cur->selected].id;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
@@ -25,6 +26,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
 {
     *token = row->token;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
@@ -38,6 +40,6 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
                                             samp_token *token)
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
-    if (!status) status = sampi_check_selected(cur);
+    if (!status && sampi_replayed(job->s) < 0) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
 }

@@ -73,10 +73,9 @@ static samp_token sampi_sample(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Samples one row of n_vocab floats in the sampler's own workspace. logprobs: a checked request, or NULL. accept: the
-   sampler accepts the drawn token. */
-static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
-                                   samp_logprobs *logprobs, bool accept)
+/* Makes the job of one row of n_vocab floats in the sampler's own workspace, which asks for nothing. */
+static int sampi_make_job(sampi_job *job, samp_sampler *sampler, const float *logits, size_t n_vocab,
+                          const uint32_t *mask)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || !logits) return SAMP_E_NULL;
@@ -84,13 +83,25 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
     if (!status) status = samp_reserve(sampler, n_vocab);
     if (status) return status;
+    job->s = s;
+    job->work = &s->work;
+    job->data = logits;
+    job->dtype = SAMP_F32;
+    job->mask = mask;
+    job->n = n_vocab;
+    job->logprobs = NULL;
+    job->top = 0.0f;
+    job->accept = false;
+    return SAMP_OK;
+}
+
+/* Samples such a row. logprobs: a checked request, or NULL. accept: the sampler accepts the drawn token. */
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
+                                   samp_logprobs *logprobs, bool accept)
+{
     sampi_job job;
-    job.s = s;
-    job.work = &s->work;
-    job.data = logits;
-    job.dtype = SAMP_F32;
-    job.mask = mask;
-    job.n = n_vocab;
+    const int status = sampi_make_job(&job, sampler, logits, n_vocab, mask);
+    if (status) return status;
     job.logprobs = logprobs;
     job.accept = accept;
     return sampi_sample(&job);

@@ -667,6 +667,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_TOP_P_DECAY:
         case SAMPI_TIMESTAMPS:
         case SAMPI_RAS:
+        case SAMPI_REPLAY:
         case SAMPI_DIST:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:

@@ -56,8 +56,19 @@ static const samp_vocab letters_with_ends = { N, test_letters, NULL, NULL, some_
     X(greedy, samp_init_greedy()) \
     X(gumbel, samp_init_gumbel(26))
 
-/* It selects too, but no draft has the ratio method with it, and samp_apply draws once. */
-#define AGAIN(X) X(ras, samp_init_ras(64, 1.0f, 28))
+/* A long text, whose tokens a replay selects. */
+static inline const samp_token *some_text(void)
+{
+    static samp_token text[1 << 12];
+    for (int i = 0; i < 1 << 12; i++) text[i] = i * 7 % N;
+    return text;
+}
+
+/* They select too; but no draft has the ratio method with ras, and samp_apply draws once; and a replay may select what the
+   array does not have. */
+#define AGAIN(X) \
+    X(replay, samp_init_replay(some_text(), 1 << 12)) \
+    X(ras, samp_init_ras(64, 1.0f, 28))
 
 #define ALL(X) STAGES(X) ALONE(X) SELECTORS(X) AGAIN(X)
 
@@ -74,7 +85,7 @@ enum {
     N_STAGES = (int)TEST_COUNT(stages),
     N_SELECTORS = (int)TEST_COUNT(selectors),
     N_ALL = (int)TEST_COUNT(all),
-    N_NOT_SELECTING = N_ALL - N_SELECTORS - 1 /* these come first in all, ras last */
+    N_NOT_SELECTING = N_ALL - N_SELECTORS - 2 /* these come first in all, replay and ras last */
 };
 
 /* Is that the samp_name of sampler k? It has - for _. */

@@ -593,6 +593,33 @@ static int batch_of_one(world *w)
     return status ? status : out;
 }
 
+static int score(world *w)
+{
+    samp_score_result result = { 0.0f, 0.0f, 0, NULL };
+    int status = samp_score(w->s, logits, N, 1, &result);
+    note(w, &result.processed, sizeof result.processed);
+    return status;
+}
+
+static int replay_check(world *w)
+{
+    samp_logits l = batch_logits(1);
+    const samp_token none = N; /* the first draw is another one */
+    l.n_rows = 1;
+    return (int)samp_replay_check(w->s, &l, &none);
+}
+
+static int raw_logprobs(world *w)
+{
+    samp_logits l = batch_logits(1);
+    samp_logprobs told[N_ROWS];
+    memset(told, 0, sizeof told);
+    l.logprobs = told;
+    int status = samp_raw_logprobs(&l);
+    if (!status) note(w, &told[0].raw.chosen.logprob, sizeof(float));
+    return status;
+}
+
 static int gpu_batch(world *w)
 {
     samp_logits l = batch_logits(1);
@@ -961,6 +988,10 @@ typedef enum promise {
     X(samp_sample, a_chain_with_marks, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_sample, a_chain_in_a_chain, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_draw, a_chain, FAILS, samp_draw(w->s, logits, N)) \
+    X(samp_score, a_chain, FAILS, score(w)) \
+    X(samp_explain, a_chain, FAILS, samp_explain(w->s, logits, N, 1, NULL, 0)) \
+    X(samp_replay_check, a_chain, FAILS, replay_check(w)) \
+    X(samp_raw_logprobs, nothing, FAILS, raw_logprobs(w)) \
     X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N)) \
     X(samp_sample_batch, three_rows, GOES_ON, batch(w)) \
     X(samp_sample_batch, a_chain_with_grammar, BY_ROW, batch_of_one(w)) \

@@ -485,7 +485,7 @@ static samp_sampler *chain_with(size_t n_prev, samp_sampler *a, samp_sampler *b)
 /* One of each kind, then with every single setting another; NULL: no more. */
 static samp_sampler *variant(int i)
 {
-    static const samp_token exempt[] = { 3, 5 };
+    static const samp_token exempt[] = { 3, 5 }, replayed[] = { 7, 1, 7, 2 };
     switch (i) {
         case 0: return samp_init_logit_bias(N, 2, bias);
         case 1: return samp_init_logit_bias(N + 1, 2, bias);
@@ -581,11 +581,14 @@ static samp_sampler *variant(int i)
         case 91: return samp_init_ras(9, 0.25f, 7);
         case 92: return samp_init_ras(8, 0.5f, 7);
         case 93: return samp_init_ras(8, 0.25f, 8);
+        case 94: return samp_init_replay(replayed, 3);
+        case 95: return samp_init_replay(replayed, 4);
+        case 96: return samp_init_replay(replayed + 1, 3);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 94 };
+enum { N_VARIANTS = 97 };
 
 TEST(test_states_of_other_samplers)
 {

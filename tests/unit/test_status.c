@@ -175,6 +175,7 @@ TEST(test_behind_selection)
     for (size_t k = 0; k < N_ALL; k++)
         for (size_t j = 0; j < N_SELECTORS; j++)
             for (int last = 0; last < 3; last++) {
+                if (all[k] == make_replay) break; /* its token may be none that is left */
                 samp_sampler *s = samp_chain_init();
                 bool selects = last == 1 || k >= N_NOT_SELECTING;
                 assert_ok(samp_chain_add(s, all[k]()));
