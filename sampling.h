@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10423 samplers/gumbel.h               25685 grammar/entries.h
-     320 api/config.h                    10533 watermark/function.h            26194 grammar/accepting.h
-     351 api/types.h                     10646 watermark/text.h                26533 grammar/history.h
-     670 api/missing.h                   10832 watermark/draw.h                26634 grammar/waiting.h
-     685 api/sample.h                    11037 samplers/mirostat.h             26941 grammar/room.h
-     887 api/chains.h                    11262 samplers/adaptive_p.h           27307 grammar/sampler.h
-    1184 api/samplers.h                  11411 samplers/ras.h                  27561 grammar/forced.h
-    1578 api/gumbel.h                    11474 samplers/replay.h               27748 grammar/hooks.h
-    1607 api/operator.h                  11534 samplers/custom.h               27869 schema/head.h
-    1666 api/kv.h                        11583 config/describe.h               28044 schema/errors.h
-    1863 api/llama_cpp.h                 11752 config/from_params.h            28159 schema/collections.h
-    1911 api/text_error.h                11808 config/orders.h                 28192 schema/references.h
-    1930 api/grammar.h                   12080 config/numbers.h                28508 schema/strings.h
-    2239 api/shards.h                    12225 config/set.h                    28569 schema/numbers.h
-    2352 api/peers.h                     12401 config/texts.h                  28771 schema/sets.h
-    2487 api/drafts.h                    12580 config/settings.h               29024 schema/formats.h
-    2646 api/constraints.h               12695 life/rollback.h                 29293 schema/scalars.h
-    3049 api/watermark.h                 12933 life/chain.h                    29599 schema/goals.h
-    3223 api/stop.h                      13229 life/members.h                  29842 schema/alternatives.h
-    3363 api/vocab.h                     13339 life/update.h                   30382 schema/objects.h
-    3406 api/search.h                    13509 life/copy.h                     30965 schema/arrays.h
-    3580 api/parts.h                     13670 rows/row.h                      31331 schema/satisfiable.h
-    3632 base/switches.h                 13872 rows/reserve.h                  31479 schema/whole.h
-    3935 base/random.h                   13940 rows/pieces.h                   31634 tags/head.h
-    3955 base/mt19937.h                  14049 rows/compact.h                  31762 tags/words.h
-    4027 base/exact.h                    14230 rows/sums.h                     31876 tags/inside.h
-    4244 base/bits128.h                  14357 rows/changes.h                  32015 tags/formats.h
-    4320 base/elements.h                 14434 rows/cuts.h                     32421 grammar/grammars.h
-    4446 watermark/colours.h             14890 rows/typical.h                  32489 peers/tables.h
-    4509 kernels/llama_cpp/contract.h    15198 rows/tail_free.h                32928 peers/values.h
-    4531 kernels/contract.h              15266 rows/selecting.h                33424 peers/llama_server.h
-    4617 kernels/scalar.h                15409 rows/mirostat.h                 33492 peers/stops.h
-    4821 kernels/llama_cpp/scalar.h      15489 watermark/rows.h                33551 peers/fields.h
-    4830 kernels/sets.h                  15599 rows/flat.h                     33854 peers/requests.h
-    4879 kernels/vectors.h               15669 rows/logprobs.h                 34062 vocab/pieces.h
-    4961 kernels/avx512.h                15811 rows/support.h                  34240 vocab/tokenizer_json.h
-    5046 kernels/avx2.h                  15951 rows/step.h                     34458 vocab/gguf.h
-    5110 kernels/sse2.h                  15968 run/apply.h                     34633 shards/head.h
-    5127 kernels/neon.h                  16035 run/writing.h                   34718 shards/bytes.h
-    5150 kernels/wasm.h                  16134 run/arrays.h                    34815 shards/merging.h
-    5166 kernels/generic.h               16215 run/walk.h                      35104 shards/row.h
-    5186 kernels/shared.h                16323 run/again.h                     35227 shards/answers.h
-    5310 kernels/passes.h                16388 run/finish.h                    35671 shards/logprobs.h
-    5994 kernels/llama_cpp/passes.h      16429 run/draw.h                      35929 shards/taking.h
-    6046 kernels/check.h                 16517 run/sample.h                    36066 shards/asking.h
-    6068 kernels/dispatch.h              16633 run/explain.h                   36195 shards/prefix.h
-    6267 core/thresholds.h               16747 watermark/making.h              36417 shards/plans.h
-    6360 core/array.h                    16969 watermark/tails.h               36863 samplers/plans.h
-    6775 core/table.h                    17066 watermark/detect.h              37125 shards/way.h
-    6951 core/windows.h                  17291 run/verify.h                    37271 shards/memory.h
-    7039 constraints/record.h            17396 run/batch.h                     37340 shards/batch.h
-    7109 watermark/record.h              17582 run/replay.h                    37744 drafts/head.h
-    7128 rows/work.h                     17666 run/guide.h                     37795 drafts/block.h
-    7161 life/past.h                     17707 life/state.h                    37978 drafts/tree.h
-    7220 core/record.h                   17868 operator/weights.h              38101 drafts/relaxed.h
-    7383 core/plans.h                    17943 operator/search.h               38182 drafts/ngram.h
-    7409 core/fields.h                   18074 operator/run.h                  38318 search/head.h
-    7512 core/owners.h                   18234 kv/cells.h                      38538 search/rows.h
-    7579 core/mt19937.h                  18258 kv/making.h                     38619 search/states.h
-    7634 core/no_mt19937.h               18478 kv/slot.h                       38706 search/beams.h
-    7658 core/making.h                   18610 kv/sequences.h                  39089 search/unmask.h
-    7816 core/streams.h                  18740 kv/data.h                       39210 text/automaton.h
-    7852 life/state_fields.h             18869 kv/update.h                     39281 grammar/patterns.h
-    7940 samplers/llama_cpp.h            18987 kv/state.h                      39430 constraints/automaton.h
-    8080 samplers/logit_bias.h           19186 llama_cpp/functions.h           39469 constraints/making.h
-    8165 samplers/patch.h                19248 llama_cpp/object.h              39715 constraints/sampler.h
-    8213 samplers/penalties.h            19301 llama_cpp/vocabulary.h          39804 constraints/constructors.h
-    8355 samplers/dry.h                  19376 text/reading.h                  40182 constraints/patterns.h
-    8887 samplers/cut.h                  19482 text/strings.h                  40271 constraints/looking.h
-    8907 samplers/top_n_sigma.h          19580 text/values.h                   40341 constraints/thinking.h
-    9043 samplers/top_k.h                19734 text/documents.h                40584 constraints/schedule.h
-    9099 samplers/tail_free.h            19807 grammar/head.h                  40667 constraints/accepting.h
-    9216 samplers/typical.h              19811 grammar/tree.h                  40848 constraints/drawing.h
-    9277 samplers/top_p.h                20453 grammar/building.h              41085 constraints/state.h
-    9314 samplers/min_p.h                20849 grammar/finishing.h             41149 constraints/kind.h
-    9351 samplers/by_sums.h              21152 grammar/reading.h               41209 constraints/top_p_decay.h
-    9481 samplers/top_h.h                21241 grammar/gbnf.h                  41285 constraints/timestamps.h
-    9531 samplers/min_k.h                21534 grammar/regex.h                 41479 constraints/accessors.h
-    9590 samplers/xtc.h                  21951 grammar/derivatives.h           41586 stop/head.h
-    9712 samplers/infill.h               22767 grammar/vocabulary.h            41651 stop/search.h
-    9819 samplers/temperature.h          23221 grammar/triggers.h              41772 stop/making.h
-    9988 samplers/smoothing.h            23695 grammar/matcher.h               41929 stop/text.h
-   10069 samplers/softmax.h              23966 grammar/cache.h                 42081 stop/patterns.h
-   10099 samplers/drafted.h              24249 grammar/moving.h                42153 stop/settings.h
-   10124 samplers/greedy.h               24698 grammar/visits.h                42184 core/kinds.h
-   10155 samplers/choose.h               24988 grammar/states.h                42226 base/restore.h
-   10241 samplers/ratio.h                25146 grammar/items.h                 42239 api/license.h
-   10305 samplers/draw.h                 25270 grammar/masks.h
-   10395 samplers/dist.h                 25473 grammar/runs.h
+       2 api/opening.h                   10423 samplers/gumbel.h               25687 grammar/entries.h
+     320 api/config.h                    10533 watermark/function.h            26196 grammar/accepting.h
+     351 api/types.h                     10646 watermark/text.h                26535 grammar/history.h
+     670 api/missing.h                   10832 watermark/draw.h                26636 grammar/waiting.h
+     685 api/sample.h                    11037 samplers/mirostat.h             26943 grammar/room.h
+     887 api/chains.h                    11262 samplers/adaptive_p.h           27309 grammar/sampler.h
+    1184 api/samplers.h                  11411 samplers/ras.h                  27563 grammar/forced.h
+    1578 api/gumbel.h                    11474 samplers/replay.h               27750 grammar/hooks.h
+    1607 api/operator.h                  11534 samplers/custom.h               27871 schema/head.h
+    1666 api/kv.h                        11583 config/describe.h               28046 schema/errors.h
+    1863 api/llama_cpp.h                 11752 config/from_params.h            28161 schema/collections.h
+    1911 api/text_error.h                11808 config/orders.h                 28194 schema/references.h
+    1930 api/grammar.h                   12080 config/numbers.h                28510 schema/strings.h
+    2239 api/shards.h                    12225 config/set.h                    28571 schema/numbers.h
+    2352 api/peers.h                     12401 config/texts.h                  28773 schema/sets.h
+    2487 api/drafts.h                    12580 config/settings.h               29026 schema/formats.h
+    2646 api/constraints.h               12695 life/rollback.h                 29295 schema/scalars.h
+    3049 api/watermark.h                 12933 life/chain.h                    29601 schema/goals.h
+    3223 api/stop.h                      13229 life/members.h                  29844 schema/alternatives.h
+    3363 api/vocab.h                     13339 life/update.h                   30384 schema/objects.h
+    3406 api/search.h                    13509 life/copy.h                     30967 schema/arrays.h
+    3580 api/parts.h                     13670 rows/row.h                      31333 schema/satisfiable.h
+    3632 base/switches.h                 13872 rows/reserve.h                  31481 schema/whole.h
+    3935 base/random.h                   13940 rows/pieces.h                   31636 tags/head.h
+    3955 base/mt19937.h                  14049 rows/compact.h                  31764 tags/words.h
+    4027 base/exact.h                    14230 rows/sums.h                     31878 tags/inside.h
+    4244 base/bits128.h                  14357 rows/changes.h                  32017 tags/formats.h
+    4320 base/elements.h                 14434 rows/cuts.h                     32423 grammar/grammars.h
+    4446 watermark/colours.h             14890 rows/typical.h                  32491 peers/tables.h
+    4509 kernels/llama_cpp/contract.h    15198 rows/tail_free.h                32930 peers/values.h
+    4531 kernels/contract.h              15266 rows/selecting.h                33426 peers/llama_server.h
+    4617 kernels/scalar.h                15409 rows/mirostat.h                 33494 peers/stops.h
+    4821 kernels/llama_cpp/scalar.h      15489 watermark/rows.h                33553 peers/fields.h
+    4830 kernels/sets.h                  15599 rows/flat.h                     33856 peers/requests.h
+    4879 kernels/vectors.h               15669 rows/logprobs.h                 34064 vocab/pieces.h
+    4961 kernels/avx512.h                15811 rows/support.h                  34242 vocab/tokenizer_json.h
+    5046 kernels/avx2.h                  15951 rows/step.h                     34460 vocab/gguf.h
+    5110 kernels/sse2.h                  15968 run/apply.h                     34635 shards/head.h
+    5127 kernels/neon.h                  16035 run/writing.h                   34720 shards/bytes.h
+    5150 kernels/wasm.h                  16134 run/arrays.h                    34817 shards/merging.h
+    5166 kernels/generic.h               16215 run/walk.h                      35106 shards/row.h
+    5186 kernels/shared.h                16323 run/again.h                     35229 shards/answers.h
+    5310 kernels/passes.h                16388 run/finish.h                    35673 shards/logprobs.h
+    5994 kernels/llama_cpp/passes.h      16429 run/draw.h                      35931 shards/taking.h
+    6046 kernels/check.h                 16517 run/sample.h                    36068 shards/asking.h
+    6068 kernels/dispatch.h              16633 run/explain.h                   36197 shards/prefix.h
+    6267 core/thresholds.h               16748 watermark/making.h              36419 shards/plans.h
+    6360 core/array.h                    16970 watermark/tails.h               36865 samplers/plans.h
+    6775 core/table.h                    17067 watermark/detect.h              37127 shards/way.h
+    6951 core/windows.h                  17292 run/verify.h                    37273 shards/memory.h
+    7039 constraints/record.h            17397 run/batch.h                     37342 shards/batch.h
+    7109 watermark/record.h              17583 run/replay.h                    37746 drafts/head.h
+    7128 rows/work.h                     17668 run/guide.h                     37797 drafts/block.h
+    7161 life/past.h                     17709 life/state.h                    37980 drafts/tree.h
+    7220 core/record.h                   17870 operator/weights.h              38103 drafts/relaxed.h
+    7383 core/plans.h                    17945 operator/search.h               38184 drafts/ngram.h
+    7409 core/fields.h                   18076 operator/run.h                  38320 search/head.h
+    7512 core/owners.h                   18236 kv/cells.h                      38540 search/rows.h
+    7579 core/mt19937.h                  18260 kv/making.h                     38621 search/states.h
+    7634 core/no_mt19937.h               18480 kv/slot.h                       38708 search/beams.h
+    7658 core/making.h                   18612 kv/sequences.h                  39091 search/unmask.h
+    7816 core/streams.h                  18742 kv/data.h                       39212 text/automaton.h
+    7852 life/state_fields.h             18871 kv/update.h                     39283 grammar/patterns.h
+    7940 samplers/llama_cpp.h            18989 kv/state.h                      39432 constraints/automaton.h
+    8080 samplers/logit_bias.h           19188 llama_cpp/functions.h           39471 constraints/making.h
+    8165 samplers/patch.h                19250 llama_cpp/object.h              39717 constraints/sampler.h
+    8213 samplers/penalties.h            19303 llama_cpp/vocabulary.h          39806 constraints/constructors.h
+    8355 samplers/dry.h                  19378 text/reading.h                  40184 constraints/patterns.h
+    8887 samplers/cut.h                  19484 text/strings.h                  40273 constraints/looking.h
+    8907 samplers/top_n_sigma.h          19582 text/values.h                   40343 constraints/thinking.h
+    9043 samplers/top_k.h                19736 text/documents.h                40586 constraints/schedule.h
+    9099 samplers/tail_free.h            19809 grammar/head.h                  40669 constraints/accepting.h
+    9216 samplers/typical.h              19813 grammar/tree.h                  40850 constraints/drawing.h
+    9277 samplers/top_p.h                20455 grammar/building.h              41087 constraints/state.h
+    9314 samplers/min_p.h                20851 grammar/finishing.h             41151 constraints/kind.h
+    9351 samplers/by_sums.h              21154 grammar/reading.h               41211 constraints/top_p_decay.h
+    9481 samplers/top_h.h                21243 grammar/gbnf.h                  41287 constraints/timestamps.h
+    9531 samplers/min_k.h                21536 grammar/regex.h                 41481 constraints/accessors.h
+    9590 samplers/xtc.h                  21953 grammar/derivatives.h           41588 stop/head.h
+    9712 samplers/infill.h               22769 grammar/vocabulary.h            41653 stop/search.h
+    9819 samplers/temperature.h          23223 grammar/triggers.h              41774 stop/making.h
+    9988 samplers/smoothing.h            23697 grammar/matcher.h               41931 stop/text.h
+   10069 samplers/softmax.h              23968 grammar/cache.h                 42083 stop/patterns.h
+   10099 samplers/drafted.h              24251 grammar/moving.h                42155 stop/settings.h
+   10124 samplers/greedy.h               24700 grammar/visits.h                42186 core/kinds.h
+   10155 samplers/choose.h               24990 grammar/states.h                42228 base/restore.h
+   10241 samplers/ratio.h                25148 grammar/items.h                 42241 api/license.h
+   10305 samplers/draw.h                 25272 grammar/masks.h
+   10395 samplers/dist.h                 25475 grammar/runs.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -706,11 +706,11 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 
 /* What a chain would give a token now: see samp_score. */
 typedef struct samp_score_result {
-    float raw, processed;   /* its log-probabilities by the model's logits, and in the distribution from which the chain's
-                               last sampler would draw; -INFINITY where it is masked or removed */
+    float raw, processed;   /* its log-probabilities by the model's logits, and in the distribution from which the
+                               chain's last sampler would draw; -INFINITY where it is masked or removed */
     int32_t rank;           /* its rank by the model's logits: 1 is the most likely token; ties by id */
-    const char *removed_by; /* samp_name of the first sampler that removes it; "mask": its logit is -INFINITY; NULL: it is
-                               not removed */
+    const char *removed_by; /* samp_name of the first sampler that removes it; "mask": its logit is -INFINITY; NULL:
+                               it is not removed */
 } samp_score_result;
 
 /* What one sampler of a chain leaves: see samp_explain. */
@@ -728,12 +728,12 @@ typedef struct samp_explained {
               it here too.
    samp_explain -- a table with a line for each sampler of the chain that is not off, in order, members of inner chains
      included; the last line is what the sampler that selects leaves.
-     out      [n_max] the first n_max lines; may be NULL if n_max is 0. The token's p before a sampler is that of the line
-              above it, and before the first line e^raw of samp_score.
+     out      [n_max] the first n_max lines; may be NULL if n_max is 0. The token's p before a sampler is that of the
+              line above it, and before the first line e^raw of samp_score.
      Formula  p = w / Z and mass = sum of w' / Z', where w are the token's weight and Z their sum after the sampler, w'
               and Z' those of the row as given (see samp_sample_batch)
-     Returns  both: a status of samp_sample, SAMP_E_NULL: out, SAMP_E_RANGE: token; else samp_score SAMP_OK, samp_explain
-              the number of lines that there are. After an error out [0] is unspecified.
+     Returns  both: a status of samp_sample, SAMP_E_NULL: out, SAMP_E_RANGE: token; else samp_score SAMP_OK,
+              samp_explain the number of lines that there are. After an error out of samp_explain is unspecified.
      Memory   that of samp_reserve.   Threads  as samp_sample.
      Cost     The samplers go step by step over an array of the whole row: 0.5 to 12 ms for 128,256 tokens. */
 SAMP_API int samp_score(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,
@@ -1555,8 +1555,8 @@ SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t s
               accepts it as any token that it does not allow (see samp_accept).
      Leaves   p, as samp_init_dist does; samp_apply selects nothing if the array does not have the token.
      Draws    none; but the position advances, as with dist. So the random numbers of xtc are those of the draw of a
-              chain with the same seeds. A replay replaces mirostat and adaptive_p too, which select themselves; so no mu
-              moves.
+              chain with the same seeds. A replay replaces mirostat and adaptive_p too, which select themselves; so no
+              mu moves.
      Range    n in 0 .. SAMP_MAX_VOCAB, tokens [n] (copied) in 0 .. SAMP_MAX_VOCAB - 1; a bad one carries "tokens".
      Returns  a draw behind the last token is SAMP_E_EMPTY; a token that the row does not have SAMP_E_RANGE.
      Verify   The ratio method of samp_verify does the same as the exact one.
@@ -16641,10 +16641,10 @@ typedef struct sampi_trail {
     samp_token token;
     samp_token_data_array cur;
     sampi_ordinals ordinal;
-    sampi_sums raw, left;  /* of the row as given, and of the candidates after the last sampler */
+    sampi_sums raw, left; /* of the row as given, and of the candidates after the last sampler */
     const char *removed_by;
-    samp_explained *out;   /* [n_max] */
-    size_t n, n_max;       /* n: how many samplers have acted */
+    samp_explained *out; /* [n_max] */
+    size_t n, n_max;     /* n: how many samplers have acted */
 } sampi_trail;
 
 /* Returns the token's logit among the candidates, or -INFINITY. */
@@ -16740,7 +16740,8 @@ SAMP_API SAMPI_COLD int samp_explain(samp_sampler *chain, const float *logits, s
     trail.token = token;
     trail.out = out;
     trail.n_max = n_max;
-    const int status = out || !n_max ? sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw) : (int)SAMP_E_NULL;
+    int status = out || !n_max ? SAMP_OK : SAMP_E_NULL;
+    if (!status) status = sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw);
     return status ? status : (int)trail.n;
 }
 #ifdef SAMPLING_WATERMARK_DECLARED
@@ -17584,7 +17585,8 @@ SAMP_API SAMPI_COLD int samp_logits_error_text(const samp_logits *logits, size_t
   samp_replay_check draws row after row, and compares. */
 
 /* Every row has the same chain, so the rows are not checked as those of a batch are. */
-SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits, const samp_token *tokens)
+SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits,
+                                              const samp_token *tokens)
 {
     sampi_sampler *s = (sampi_sampler *)chain;
     if (!s || !logits || (logits->n_rows && !tokens)) return SAMP_E_NULL;
@@ -17598,8 +17600,8 @@ SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_lo
     for (size_t r = 0; r < logits->n_rows; r++) {
         sampi_job job;
         status = sampi_batch_job(s, logits, r, &s->work, &job);
-        if (status || (status = sampi_check_logprobs(logits->logprobs ? &logits->logprobs[r] : NULL, job.n))) return status;
         job.logprobs = logits->logprobs ? &logits->logprobs[r] : NULL;
+        if (status || (status = sampi_check_logprobs(job.logprobs, job.n))) return status;
         const samp_token token = sampi_sample(&job);
         if (token < 0) return token;
         if (token != tokens[r]) return (int64_t)r;

@@ -21,11 +21,11 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 
 /* What a chain would give a token now: see samp_score. */
 typedef struct samp_score_result {
-    float raw, processed;   /* its log-probabilities by the model's logits, and in the distribution from which the chain's
-                               last sampler would draw; -INFINITY where it is masked or removed */
+    float raw, processed;   /* its log-probabilities by the model's logits, and in the distribution from which the
+                               chain's last sampler would draw; -INFINITY where it is masked or removed */
     int32_t rank;           /* its rank by the model's logits: 1 is the most likely token; ties by id */
-    const char *removed_by; /* samp_name of the first sampler that removes it; "mask": its logit is -INFINITY; NULL: it is
-                               not removed */
+    const char *removed_by; /* samp_name of the first sampler that removes it; "mask": its logit is -INFINITY; NULL:
+                               it is not removed */
 } samp_score_result;
 
 /* What one sampler of a chain leaves: see samp_explain. */
@@ -43,12 +43,12 @@ typedef struct samp_explained {
               it here too.
    samp_explain -- a table with a line for each sampler of the chain that is not off, in order, members of inner chains
      included; the last line is what the sampler that selects leaves.
-     out      [n_max] the first n_max lines; may be NULL if n_max is 0. The token's p before a sampler is that of the line
-              above it, and before the first line e^raw of samp_score.
+     out      [n_max] the first n_max lines; may be NULL if n_max is 0. The token's p before a sampler is that of the
+              line above it, and before the first line e^raw of samp_score.
      Formula  p = w / Z and mass = sum of w' / Z', where w are the token's weight and Z their sum after the sampler, w'
               and Z' those of the row as given (see samp_sample_batch)
-     Returns  both: a status of samp_sample, SAMP_E_NULL: out, SAMP_E_RANGE: token; else samp_score SAMP_OK, samp_explain
-              the number of lines that there are. After an error out [0] is unspecified.
+     Returns  both: a status of samp_sample, SAMP_E_NULL: out, SAMP_E_RANGE: token; else samp_score SAMP_OK,
+              samp_explain the number of lines that there are. After an error out of samp_explain is unspecified.
      Memory   that of samp_reserve.   Threads  as samp_sample.
      Cost     The samplers go step by step over an array of the whole row: 0.5 to 12 ms for 128,256 tokens. */
 SAMP_API int samp_score(samp_sampler *chain, const float *logits, size_t n_vocab, samp_token token,

@@ -371,8 +371,8 @@ SAMP_API samp_sampler *samp_init_ras(int32_t window, float threshold, uint64_t s
               accepts it as any token that it does not allow (see samp_accept).
      Leaves   p, as samp_init_dist does; samp_apply selects nothing if the array does not have the token.
      Draws    none; but the position advances, as with dist. So the random numbers of xtc are those of the draw of a
-              chain with the same seeds. A replay replaces mirostat and adaptive_p too, which select themselves; so no mu
-              moves.
+              chain with the same seeds. A replay replaces mirostat and adaptive_p too, which select themselves; so no
+              mu moves.
      Range    n in 0 .. SAMP_MAX_VOCAB, tokens [n] (copied) in 0 .. SAMP_MAX_VOCAB - 1; a bad one carries "tokens".
      Returns  a draw behind the last token is SAMP_E_EMPTY; a token that the row does not have SAMP_E_RANGE.
      Verify   The ratio method of samp_verify does the same as the exact one.

@@ -8,10 +8,10 @@ typedef struct sampi_trail {
     samp_token token;
     samp_token_data_array cur;
     sampi_ordinals ordinal;
-    sampi_sums raw, left;  /* of the row as given, and of the candidates after the last sampler */
+    sampi_sums raw, left; /* of the row as given, and of the candidates after the last sampler */
     const char *removed_by;
-    samp_explained *out;   /* [n_max] */
-    size_t n, n_max;       /* n: how many samplers have acted */
+    samp_explained *out; /* [n_max] */
+    size_t n, n_max;     /* n: how many samplers have acted */
 } sampi_trail;
 
 /* Returns the token's logit among the candidates, or -INFINITY. */
@@ -107,6 +107,7 @@ SAMP_API SAMPI_COLD int samp_explain(samp_sampler *chain, const float *logits, s
     trail.token = token;
     trail.out = out;
     trail.n_max = n_max;
-    const int status = out || !n_max ? sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw) : (int)SAMP_E_NULL;
+    int status = out || !n_max ? SAMP_OK : SAMP_E_NULL;
+    if (!status) status = sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw);
     return status ? status : (int)trail.n;
 }

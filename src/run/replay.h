@@ -3,7 +3,8 @@
    chain. Both use run/batch.h. */
 
 /* Every row has the same chain, so the rows are not checked as those of a batch are. */
-SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits, const samp_token *tokens)
+SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_logits *logits,
+                                              const samp_token *tokens)
 {
     sampi_sampler *s = (sampi_sampler *)chain;
     if (!s || !logits || (logits->n_rows && !tokens)) return SAMP_E_NULL;
@@ -17,8 +18,8 @@ SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_lo
     for (size_t r = 0; r < logits->n_rows; r++) {
         sampi_job job;
         status = sampi_batch_job(s, logits, r, &s->work, &job);
-        if (status || (status = sampi_check_logprobs(logits->logprobs ? &logits->logprobs[r] : NULL, job.n))) return status;
         job.logprobs = logits->logprobs ? &logits->logprobs[r] : NULL;
+        if (status || (status = sampi_check_logprobs(job.logprobs, job.n))) return status;
         const samp_token token = sampi_sample(&job);
         if (token < 0) return token;
         if (token != tokens[r]) return (int64_t)r;
