@@ -224,95 +224,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10423 samplers/gumbel.h               25687 grammar/entries.h
-     320 api/config.h                    10533 watermark/function.h            26196 grammar/accepting.h
-     351 api/types.h                     10646 watermark/text.h                26535 grammar/history.h
-     670 api/missing.h                   10832 watermark/draw.h                26636 grammar/waiting.h
-     685 api/sample.h                    11037 samplers/mirostat.h             26943 grammar/room.h
-     887 api/chains.h                    11262 samplers/adaptive_p.h           27309 grammar/sampler.h
-    1184 api/samplers.h                  11411 samplers/ras.h                  27563 grammar/forced.h
-    1578 api/gumbel.h                    11474 samplers/replay.h               27750 grammar/hooks.h
-    1607 api/operator.h                  11534 samplers/custom.h               27871 schema/head.h
-    1666 api/kv.h                        11583 config/describe.h               28046 schema/errors.h
-    1863 api/llama_cpp.h                 11752 config/from_params.h            28161 schema/collections.h
-    1911 api/text_error.h                11808 config/orders.h                 28194 schema/references.h
-    1930 api/grammar.h                   12080 config/numbers.h                28510 schema/strings.h
-    2239 api/shards.h                    12225 config/set.h                    28571 schema/numbers.h
-    2352 api/peers.h                     12401 config/texts.h                  28773 schema/sets.h
-    2487 api/drafts.h                    12580 config/settings.h               29026 schema/formats.h
-    2646 api/constraints.h               12695 life/rollback.h                 29295 schema/scalars.h
-    3049 api/watermark.h                 12933 life/chain.h                    29601 schema/goals.h
-    3223 api/stop.h                      13229 life/members.h                  29844 schema/alternatives.h
-    3363 api/vocab.h                     13339 life/update.h                   30384 schema/objects.h
-    3406 api/search.h                    13509 life/copy.h                     30967 schema/arrays.h
-    3580 api/parts.h                     13670 rows/row.h                      31333 schema/satisfiable.h
-    3632 base/switches.h                 13872 rows/reserve.h                  31481 schema/whole.h
-    3935 base/random.h                   13940 rows/pieces.h                   31636 tags/head.h
-    3955 base/mt19937.h                  14049 rows/compact.h                  31764 tags/words.h
-    4027 base/exact.h                    14230 rows/sums.h                     31878 tags/inside.h
-    4244 base/bits128.h                  14357 rows/changes.h                  32017 tags/formats.h
-    4320 base/elements.h                 14434 rows/cuts.h                     32423 grammar/grammars.h
-    4446 watermark/colours.h             14890 rows/typical.h                  32491 peers/tables.h
-    4509 kernels/llama_cpp/contract.h    15198 rows/tail_free.h                32930 peers/values.h
-    4531 kernels/contract.h              15266 rows/selecting.h                33426 peers/llama_server.h
-    4617 kernels/scalar.h                15409 rows/mirostat.h                 33494 peers/stops.h
-    4821 kernels/llama_cpp/scalar.h      15489 watermark/rows.h                33553 peers/fields.h
-    4830 kernels/sets.h                  15599 rows/flat.h                     33856 peers/requests.h
-    4879 kernels/vectors.h               15669 rows/logprobs.h                 34064 vocab/pieces.h
-    4961 kernels/avx512.h                15811 rows/support.h                  34242 vocab/tokenizer_json.h
-    5046 kernels/avx2.h                  15951 rows/step.h                     34460 vocab/gguf.h
-    5110 kernels/sse2.h                  15968 run/apply.h                     34635 shards/head.h
-    5127 kernels/neon.h                  16035 run/writing.h                   34720 shards/bytes.h
-    5150 kernels/wasm.h                  16134 run/arrays.h                    34817 shards/merging.h
-    5166 kernels/generic.h               16215 run/walk.h                      35106 shards/row.h
-    5186 kernels/shared.h                16323 run/again.h                     35229 shards/answers.h
-    5310 kernels/passes.h                16388 run/finish.h                    35673 shards/logprobs.h
-    5994 kernels/llama_cpp/passes.h      16429 run/draw.h                      35931 shards/taking.h
-    6046 kernels/check.h                 16517 run/sample.h                    36068 shards/asking.h
-    6068 kernels/dispatch.h              16633 run/explain.h                   36197 shards/prefix.h
-    6267 core/thresholds.h               16748 watermark/making.h              36419 shards/plans.h
-    6360 core/array.h                    16970 watermark/tails.h               36865 samplers/plans.h
-    6775 core/table.h                    17067 watermark/detect.h              37127 shards/way.h
-    6951 core/windows.h                  17292 run/verify.h                    37273 shards/memory.h
-    7039 constraints/record.h            17397 run/batch.h                     37342 shards/batch.h
-    7109 watermark/record.h              17583 run/replay.h                    37746 drafts/head.h
-    7128 rows/work.h                     17668 run/guide.h                     37797 drafts/block.h
-    7161 life/past.h                     17709 life/state.h                    37980 drafts/tree.h
-    7220 core/record.h                   17870 operator/weights.h              38103 drafts/relaxed.h
-    7383 core/plans.h                    17945 operator/search.h               38184 drafts/ngram.h
-    7409 core/fields.h                   18076 operator/run.h                  38320 search/head.h
-    7512 core/owners.h                   18236 kv/cells.h                      38540 search/rows.h
-    7579 core/mt19937.h                  18260 kv/making.h                     38621 search/states.h
-    7634 core/no_mt19937.h               18480 kv/slot.h                       38708 search/beams.h
-    7658 core/making.h                   18612 kv/sequences.h                  39091 search/unmask.h
-    7816 core/streams.h                  18742 kv/data.h                       39212 text/automaton.h
-    7852 life/state_fields.h             18871 kv/update.h                     39283 grammar/patterns.h
-    7940 samplers/llama_cpp.h            18989 kv/state.h                      39432 constraints/automaton.h
-    8080 samplers/logit_bias.h           19188 llama_cpp/functions.h           39471 constraints/making.h
-    8165 samplers/patch.h                19250 llama_cpp/object.h              39717 constraints/sampler.h
-    8213 samplers/penalties.h            19303 llama_cpp/vocabulary.h          39806 constraints/constructors.h
-    8355 samplers/dry.h                  19378 text/reading.h                  40184 constraints/patterns.h
-    8887 samplers/cut.h                  19484 text/strings.h                  40273 constraints/looking.h
-    8907 samplers/top_n_sigma.h          19582 text/values.h                   40343 constraints/thinking.h
-    9043 samplers/top_k.h                19736 text/documents.h                40586 constraints/schedule.h
-    9099 samplers/tail_free.h            19809 grammar/head.h                  40669 constraints/accepting.h
-    9216 samplers/typical.h              19813 grammar/tree.h                  40850 constraints/drawing.h
-    9277 samplers/top_p.h                20455 grammar/building.h              41087 constraints/state.h
-    9314 samplers/min_p.h                20851 grammar/finishing.h             41151 constraints/kind.h
-    9351 samplers/by_sums.h              21154 grammar/reading.h               41211 constraints/top_p_decay.h
-    9481 samplers/top_h.h                21243 grammar/gbnf.h                  41287 constraints/timestamps.h
-    9531 samplers/min_k.h                21536 grammar/regex.h                 41481 constraints/accessors.h
-    9590 samplers/xtc.h                  21953 grammar/derivatives.h           41588 stop/head.h
-    9712 samplers/infill.h               22769 grammar/vocabulary.h            41653 stop/search.h
-    9819 samplers/temperature.h          23223 grammar/triggers.h              41774 stop/making.h
-    9988 samplers/smoothing.h            23697 grammar/matcher.h               41931 stop/text.h
-   10069 samplers/softmax.h              23968 grammar/cache.h                 42083 stop/patterns.h
-   10099 samplers/drafted.h              24251 grammar/moving.h                42155 stop/settings.h
-   10124 samplers/greedy.h               24700 grammar/visits.h                42186 core/kinds.h
-   10155 samplers/choose.h               24990 grammar/states.h                42228 base/restore.h
-   10241 samplers/ratio.h                25148 grammar/items.h                 42241 api/license.h
-   10305 samplers/draw.h                 25272 grammar/masks.h
-   10395 samplers/dist.h                 25475 grammar/runs.h
+       2 api/opening.h                   10434 samplers/gumbel.h               25698 grammar/entries.h
+     320 api/config.h                    10544 watermark/function.h            26207 grammar/accepting.h
+     351 api/types.h                     10657 watermark/text.h                26546 grammar/history.h
+     670 api/missing.h                   10843 watermark/draw.h                26647 grammar/waiting.h
+     685 api/sample.h                    11048 samplers/mirostat.h             26954 grammar/room.h
+     887 api/chains.h                    11273 samplers/adaptive_p.h           27320 grammar/sampler.h
+    1184 api/samplers.h                  11422 samplers/ras.h                  27574 grammar/forced.h
+    1578 api/gumbel.h                    11485 samplers/replay.h               27761 grammar/hooks.h
+    1607 api/operator.h                  11545 samplers/custom.h               27882 schema/head.h
+    1666 api/kv.h                        11594 config/describe.h               28057 schema/errors.h
+    1863 api/llama_cpp.h                 11763 config/from_params.h            28172 schema/collections.h
+    1911 api/text_error.h                11819 config/orders.h                 28205 schema/references.h
+    1930 api/grammar.h                   12091 config/numbers.h                28521 schema/strings.h
+    2239 api/shards.h                    12236 config/set.h                    28582 schema/numbers.h
+    2352 api/peers.h                     12412 config/texts.h                  28784 schema/sets.h
+    2498 api/drafts.h                    12591 config/settings.h               29037 schema/formats.h
+    2657 api/constraints.h               12706 life/rollback.h                 29306 schema/scalars.h
+    3060 api/watermark.h                 12944 life/chain.h                    29612 schema/goals.h
+    3234 api/stop.h                      13240 life/members.h                  29855 schema/alternatives.h
+    3374 api/vocab.h                     13350 life/update.h                   30395 schema/objects.h
+    3417 api/search.h                    13520 life/copy.h                     30978 schema/arrays.h
+    3591 api/parts.h                     13681 rows/row.h                      31344 schema/satisfiable.h
+    3643 base/switches.h                 13883 rows/reserve.h                  31492 schema/whole.h
+    3946 base/random.h                   13951 rows/pieces.h                   31647 tags/head.h
+    3966 base/mt19937.h                  14060 rows/compact.h                  31775 tags/words.h
+    4038 base/exact.h                    14241 rows/sums.h                     31889 tags/inside.h
+    4255 base/bits128.h                  14368 rows/changes.h                  32028 tags/formats.h
+    4331 base/elements.h                 14445 rows/cuts.h                     32434 grammar/grammars.h
+    4457 watermark/colours.h             14901 rows/typical.h                  32502 peers/tables.h
+    4520 kernels/llama_cpp/contract.h    15209 rows/tail_free.h                32961 peers/values.h
+    4542 kernels/contract.h              15277 rows/selecting.h                33457 peers/llama_server.h
+    4628 kernels/scalar.h                15420 rows/mirostat.h                 33525 peers/stops.h
+    4832 kernels/llama_cpp/scalar.h      15500 watermark/rows.h                33584 peers/wishes.h
+    4841 kernels/sets.h                  15610 rows/flat.h                     33626 peers/fields.h
+    4890 kernels/vectors.h               15680 rows/logprobs.h                 33937 peers/requests.h
+    4972 kernels/avx512.h                15822 rows/support.h                  34145 vocab/pieces.h
+    5057 kernels/avx2.h                  15962 rows/step.h                     34323 vocab/tokenizer_json.h
+    5121 kernels/sse2.h                  15979 run/apply.h                     34541 vocab/gguf.h
+    5138 kernels/neon.h                  16046 run/writing.h                   34716 shards/head.h
+    5161 kernels/wasm.h                  16145 run/arrays.h                    34801 shards/bytes.h
+    5177 kernels/generic.h               16226 run/walk.h                      34898 shards/merging.h
+    5197 kernels/shared.h                16334 run/again.h                     35187 shards/row.h
+    5321 kernels/passes.h                16399 run/finish.h                    35310 shards/answers.h
+    6005 kernels/llama_cpp/passes.h      16440 run/draw.h                      35754 shards/logprobs.h
+    6057 kernels/check.h                 16528 run/sample.h                    36012 shards/taking.h
+    6079 kernels/dispatch.h              16644 run/explain.h                   36149 shards/asking.h
+    6278 core/thresholds.h               16759 watermark/making.h              36278 shards/prefix.h
+    6371 core/array.h                    16981 watermark/tails.h               36500 shards/plans.h
+    6786 core/table.h                    17078 watermark/detect.h              36946 samplers/plans.h
+    6962 core/windows.h                  17303 run/verify.h                    37208 shards/way.h
+    7050 constraints/record.h            17408 run/batch.h                     37354 shards/memory.h
+    7120 watermark/record.h              17594 run/replay.h                    37423 shards/batch.h
+    7139 rows/work.h                     17679 run/guide.h                     37827 drafts/head.h
+    7172 life/past.h                     17720 life/state.h                    37878 drafts/block.h
+    7231 core/record.h                   17881 operator/weights.h              38061 drafts/tree.h
+    7394 core/plans.h                    17956 operator/search.h               38184 drafts/relaxed.h
+    7420 core/fields.h                   18087 operator/run.h                  38265 drafts/ngram.h
+    7523 core/owners.h                   18247 kv/cells.h                      38401 search/head.h
+    7590 core/mt19937.h                  18271 kv/making.h                     38621 search/rows.h
+    7645 core/no_mt19937.h               18491 kv/slot.h                       38702 search/states.h
+    7669 core/making.h                   18623 kv/sequences.h                  38789 search/beams.h
+    7827 core/streams.h                  18753 kv/data.h                       39172 search/unmask.h
+    7863 life/state_fields.h             18882 kv/update.h                     39293 text/automaton.h
+    7951 samplers/llama_cpp.h            19000 kv/state.h                      39364 grammar/patterns.h
+    8091 samplers/logit_bias.h           19199 llama_cpp/functions.h           39513 constraints/automaton.h
+    8176 samplers/patch.h                19261 llama_cpp/object.h              39552 constraints/making.h
+    8224 samplers/penalties.h            19314 llama_cpp/vocabulary.h          39798 constraints/sampler.h
+    8366 samplers/dry.h                  19389 text/reading.h                  39887 constraints/constructors.h
+    8898 samplers/cut.h                  19495 text/strings.h                  40265 constraints/patterns.h
+    8918 samplers/top_n_sigma.h          19593 text/values.h                   40354 constraints/looking.h
+    9054 samplers/top_k.h                19747 text/documents.h                40424 constraints/thinking.h
+    9110 samplers/tail_free.h            19820 grammar/head.h                  40667 constraints/schedule.h
+    9227 samplers/typical.h              19824 grammar/tree.h                  40750 constraints/accepting.h
+    9288 samplers/top_p.h                20466 grammar/building.h              40931 constraints/drawing.h
+    9325 samplers/min_p.h                20862 grammar/finishing.h             41168 constraints/state.h
+    9362 samplers/by_sums.h              21165 grammar/reading.h               41232 constraints/kind.h
+    9492 samplers/top_h.h                21254 grammar/gbnf.h                  41292 constraints/top_p_decay.h
+    9542 samplers/min_k.h                21547 grammar/regex.h                 41368 constraints/timestamps.h
+    9601 samplers/xtc.h                  21964 grammar/derivatives.h           41562 constraints/accessors.h
+    9723 samplers/infill.h               22780 grammar/vocabulary.h            41669 stop/head.h
+    9830 samplers/temperature.h          23234 grammar/triggers.h              41734 stop/search.h
+    9999 samplers/smoothing.h            23708 grammar/matcher.h               41855 stop/making.h
+   10080 samplers/softmax.h              23979 grammar/cache.h                 42012 stop/text.h
+   10110 samplers/drafted.h              24262 grammar/moving.h                42164 stop/patterns.h
+   10135 samplers/greedy.h               24711 grammar/visits.h                42236 stop/settings.h
+   10166 samplers/choose.h               25001 grammar/states.h                42267 core/kinds.h
+   10252 samplers/ratio.h                25159 grammar/items.h                 42309 base/restore.h
+   10316 samplers/draw.h                 25283 grammar/masks.h                 42322 api/license.h
+   10406 samplers/dist.h                 25486 grammar/runs.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2366,6 +2366,8 @@ typedef enum samp_peer {
 } samp_peer;
 
 /* What a request to another program contains besides settings. */
+#define SAMP_REQUEST_IDS 128 /* the most tokens whose log-probabilities a request may ask for, as in vLLM */
+
 typedef struct samp_request {
     samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
@@ -2379,6 +2381,12 @@ typedef struct samp_request {
     /* a search (SAMPLING_SEARCH), as members of samp_beam_params; n_beams 0: none */
     int32_t n_beams, n_groups, early_stopping;
     float length_penalty, diversity_penalty;
+    /* what vLLM's and SGLang's requests want beside the tokens; see samp_logprobs */
+    bool logprobs, prompt_logprobs;  /* log-probabilities of the tokens, and of the prompt's (samp_raw_logprobs) */
+    int32_t n_top, n_prompt_top;     /* with so many of the most likely tokens; 0; -1: all */
+    bool support, entropy;           /* the tokens that could have been drawn; the entropy */
+    int32_t n_logprob_ids;           /* how many tokens' log-probabilities are wanted */
+    samp_token logprob_ids[SAMP_REQUEST_IDS];
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -2395,8 +2403,11 @@ typedef struct samp_request {
               does not change if the request has no seed, or asks for a random one (-1). All other settings get the
               request's value, or that program's default.
      out      *request (request may be NULL)
+     Logprobs vLLM's logprobs, top_logprobs, prompt_logprobs, logprob_token_ids and sampling_mask, and SGLang's
+              return_logprob, logprobs, top_logprobs_num, top_logprobs, token_ids_logprob, return_sampling_mask and
+              return_entropy are reported in *request. More than SAMP_REQUEST_IDS tokens are SAMP_E_RANGE.
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, streams, log-probabilities, best_of. The table SAMPI_PEERS in >>peers
+              lengths, streams, other programs' log-probabilities, best_of. The table SAMPI_PEERS in >>peers
               lists these fields. All other fields are read, or are an error.
               tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
               SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are
@@ -32533,7 +32544,14 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_ANSWERS,
     SAMPI_PEER_LENGTH,
     SAMPI_PEER_DIVERSITY,
-    SAMPI_PEER_EARLY
+    SAMPI_PEER_EARLY,
+    /* what is wanted beside the tokens (peers/wishes.h) */
+    SAMPI_PEER_LOGPROBS,
+    SAMPI_PEER_TOP_LOGPROBS,
+    SAMPI_PEER_PROMPT_LOGPROBS,
+    SAMPI_PEER_LOGPROB_IDS,
+    SAMPI_PEER_SUPPORT,
+    SAMPI_PEER_ENTROPY
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -32631,6 +32649,11 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_DOES("use_beam_search", NULL, SEARCH, NONE, 0, 0),
     SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 16384),
+    SAMPI_PEER_DOES("logprobs", NULL, LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("top_logprobs", NULL, TOP_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("prompt_logprobs", NULL, PROMPT_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("logprob_token_ids", NULL, LOGPROB_IDS, NONE, 0, 0),
+    SAMPI_PEER_DOES("sampling_mask", NULL, SUPPORT, NONE, 0, 0),
     SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
@@ -32793,6 +32816,13 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
     SAMPI_PEER_DOES("min_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
     SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
+    SAMPI_PEER_DOES("return_logprob", NULL, LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("logprobs", NULL, LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("top_logprobs_num", NULL, TOP_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("top_logprobs", NULL, TOP_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("token_ids_logprob", NULL, LOGPROB_IDS, NONE, 0, 0),
+    SAMPI_PEER_DOES("return_sampling_mask", NULL, SUPPORT, NONE, 0, 0),
+    SAMPI_PEER_DOES("return_entropy", NULL, ENTROPY, NONE, 0, 0),
     SAMPI_PEER_ONLY("beam_width", "1"),
     SAMPI_PEER_ONLY("custom_logit_processor", NULL),
     SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
@@ -32800,15 +32830,16 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 };
 
 /* Skipped fields are fields that do not influence which token is drawn. */
-#define SAMPI_SKIPPED_OPENAI \
+#define SAMPI_SKIPPED_ALIKE \
     "model;messages;prompt;suffix;echo;stream;stream_options;best_of;max_tokens;" \
-    "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
+    "max_completion_tokens;user;parallel_tool_calls;functions;" \
     "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
     "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
     "moderation"
+#define SAMPI_SKIPPED_OPENAI SAMPI_SKIPPED_ALIKE ";logprobs;top_logprobs"
 #define SAMPI_SKIPPED_VLLM \
-    SAMPI_SKIPPED_OPENAI ";prompt_logprobs;prompt_logprob_token_ids;" \
-    "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
+    SAMPI_SKIPPED_ALIKE ";prompt_logprob_token_ids;" \
+    "prompt_logprob_start;flat_logprobs;detokenize;skip_special_tokens;" \
     "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
     "output_text_buffer_length;skip_reading_prefix_cache;repetition_detection;" \
     "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
@@ -32852,17 +32883,17 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "max_new_tokens;n;skip_special_tokens;" \
     "spaces_between_special_tokens;stream_interval;" \
     "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
-    "use_audio_in_video;video_config;return_logprob;logprob_start_len;top_logprobs_num;token_ids_logprob;" \
-    "return_sampling_mask;return_text_in_logprobs;return_flat_raw_top_logprobs;" \
+    "use_audio_in_video;video_config;logprob_start_len;" \
+    "return_text_in_logprobs;return_flat_raw_top_logprobs;" \
     "return_flat_raw_top_logprobs_b64;stream;log_metrics;return_hidden_states;return_routed_experts;" \
     "routed_experts_start_len;return_indexer_topk;modalities;session_params;lora_path;lora_id;bootstrap_host;" \
     "bootstrap_port;bootstrap_room;bootstrap_pair_key;decode_tp_size;routed_dp_rank;data_parallel_rank;" \
     "disagg_prefill_dp_rank;kv_router_hint;routing_key;conversation_id;http_worker_ipc;background;" \
-    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;return_entropy;" \
+    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;" \
     "return_prompt_token_ids;external_trace_header;received_time;need_wait_for_mm_inputs;num_items_assigned;" \
     "encoder_urls;max_dynamic_patch;min_dynamic_patch;image_max_dynamic_patch;video_max_dynamic_patch;" \
     "images_config;multi_item_delimiter_indices;cache_salt;" \
-    "model;messages;prompt;suffix;echo;best_of;logprobs;top_logprobs;max_tokens;max_completion_tokens;" \
+    "model;messages;prompt;suffix;echo;best_of;max_tokens;max_completion_tokens;" \
     "stream_options;user;parallel_tool_calls;return_cached_tokens_details;return_token_ids;return_meta_info;" \
     "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
     "chat_template_kwargs;ngram_corpus_id"
@@ -33550,6 +33581,48 @@ static SAMPI_COLD int sampi_request_least(sampi_request_reader *reader, int32_t 
     return SAMP_OK;
 }
 
+/* ---- src/peers/wishes.h ---- */
+/* ---- requests: what is wanted beside the tokens ----
+  Reads the fields of a request that ask for log-probabilities, the support or the entropy, into samp_request. */
+
+/* Reads a whole number from -1, or null's absence, to *n. */
+static SAMPI_COLD int sampi_request_count(sampi_request_reader *reader, int32_t node, int32_t *n)
+{
+    double x = 0.0;
+    int status = sampi_request_whole(reader, node, &x);
+    if (!status && !(x >= -1.0 && x <= (double)INT32_MAX)) status = SAMP_E_RANGE;
+    if (status) return sampi_request_bad(reader, node, status);
+    *n = (int32_t)x;
+    return SAMP_OK;
+}
+
+/* Reads whether log-probabilities are wanted: a truth value, or a number of the most likely tokens. */
+static SAMPI_COLD int sampi_request_logprobs(sampi_request_reader *reader, int32_t node, bool *wants, int32_t *n)
+{
+    const uint8_t kind = sampi_request_node(reader, node)->kind;
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return sampi_request_truth(reader, node, wants);
+    *wants = true;
+    return sampi_request_count(reader, node, n);
+}
+
+/* Reads the tokens whose log-probabilities are wanted. */
+static SAMPI_COLD int sampi_request_logprob_ids(sampi_request_reader *reader, int32_t node)
+{
+    const sampi_json_node *v = sampi_request_node(reader, node);
+    samp_request *out = reader->out;
+    double x = 0.0;
+    if (v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    out->n_logprob_ids = 0;
+    for (int32_t i = v->first; i >= 0; i = sampi_request_node(reader, i)->next) {
+        int status = sampi_request_whole(reader, i, &x);
+        if (!status && !(x >= 0.0 && x < SAMP_MAX_VOCAB)) status = SAMP_E_RANGE;
+        if (!status && out->n_logprob_ids == SAMP_REQUEST_IDS) status = SAMP_E_RANGE;
+        if (status) return sampi_request_bad(reader, i, status);
+        out->logprob_ids[out->n_logprob_ids++] = (samp_token)x;
+    }
+    return SAMP_OK;
+}
+
 /* ---- src/peers/fields.h ---- */
 /* ---- requests: one field ----
   Reads one field of a request (JSON of another program) by its row in the tables (peers/tables.h). */
@@ -33745,6 +33818,14 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_DIVERSITY: return sampi_request_beams(reader, node, f);
         case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
         case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
+        case SAMPI_PEER_LOGPROBS:
+            return sampi_request_logprobs(reader, node, &reader->out->logprobs, &reader->out->n_top);
+        case SAMPI_PEER_TOP_LOGPROBS: return sampi_request_count(reader, node, &reader->out->n_top);
+        case SAMPI_PEER_PROMPT_LOGPROBS:
+            return sampi_request_logprobs(reader, node, &reader->out->prompt_logprobs, &reader->out->n_prompt_top);
+        case SAMPI_PEER_LOGPROB_IDS: return sampi_request_logprob_ids(reader, node);
+        case SAMPI_PEER_SUPPORT: return sampi_request_truth(reader, node, &reader->out->support);
+        case SAMPI_PEER_ENTROPY: return sampi_request_truth(reader, node, &reader->out->entropy);
         case SAMPI_PEER_NEUTRAL:
             if (sampi_request_is_neutral(reader, node, f->usual)) return SAMP_OK;
             break;

@@ -490,6 +490,7 @@ extern "C" {
 #include "peers/values.h"
 #include "peers/llama_server.h"
 #include "peers/stops.h"
+#include "peers/wishes.h"
 #include "peers/fields.h"
 #include "peers/requests.h"
 

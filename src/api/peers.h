@@ -14,6 +14,8 @@ typedef enum samp_peer {
 } samp_peer;
 
 /* What a request to another program contains besides settings. */
+#define SAMP_REQUEST_IDS 128 /* the most tokens whose log-probabilities a request may ask for, as in vLLM */
+
 typedef struct samp_request {
     samp_text_error error;   /* SAMP_OK, or an error and its place in the request */
     char field[64];          /* the field with the error, as "top_k" or "options.top_k"; "": no field */
@@ -27,6 +29,12 @@ typedef struct samp_request {
     /* a search (SAMPLING_SEARCH), as members of samp_beam_params; n_beams 0: none */
     int32_t n_beams, n_groups, early_stopping;
     float length_penalty, diversity_penalty;
+    /* what vLLM's and SGLang's requests want beside the tokens; see samp_logprobs */
+    bool logprobs, prompt_logprobs;  /* log-probabilities of the tokens, and of the prompt's (samp_raw_logprobs) */
+    int32_t n_top, n_prompt_top;     /* with so many of the most likely tokens; 0; -1: all */
+    bool support, entropy;           /* the tokens that could have been drawn; the entropy */
+    int32_t n_logprob_ids;           /* how many tokens' log-probabilities are wanted */
+    samp_token logprob_ids[SAMP_REQUEST_IDS];
 } samp_request;
 
 /* samp_settings_from -- sets the settings that a request to another program asks for: with that program's names,
@@ -43,8 +51,11 @@ typedef struct samp_request {
               does not change if the request has no seed, or asks for a random one (-1). All other settings get the
               request's value, or that program's default.
      out      *request (request may be NULL)
+     Logprobs vLLM's logprobs, top_logprobs, prompt_logprobs, logprob_token_ids and sampling_mask, and SGLang's
+              return_logprob, logprobs, top_logprobs_num, top_logprobs, token_ids_logprob, return_sampling_mask and
+              return_entropy are reported in *request. More than SAMP_REQUEST_IDS tokens are SAMP_E_RANGE.
      Fields   A field that the program has, but that does not influence which token is drawn, is skipped: prompts,
-              lengths, streams, log-probabilities, best_of. The table SAMPI_PEERS in >>peers
+              lengths, streams, other programs' log-probabilities, best_of. The table SAMPI_PEERS in >>peers
               lists these fields. All other fields are read, or are an error.
               tool_choice and function_call may be "auto", "none" or null. Other values force a tool call, and are
               SAMP_E_UNSUPPORTED. For OpenAI, vLLM, Anthropic and SGLang, tools with "strict" or a grammar are

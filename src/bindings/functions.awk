@@ -98,9 +98,9 @@ function declared(kind, name, member,    first, shape, written)
     if (kind == "text") return "const char *" name
     if (kind == "status") return "int " name
     if (kind == "void") return "void " name
-    if (kind == "char" && member && shape ~ /^\[[0-9]+\]/) { # text within a struct
+    if (kind in scalar && member && shape ~ /^\[[0-9]+\]/) { # a text or a list within a struct
         sub(/\].*/, "]", shape)
-        return "char " (name == "*" ? "(*)" : name) shape
+        return scalar[kind] " " (name == "*" ? "(*)" : name) shape
     }
     if (kind in is_object) {
         if (shape != "") return is_object[kind] (written ? " **" : " *const *") name

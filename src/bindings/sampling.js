@@ -293,7 +293,7 @@ function parameter(field, text, next, isMember) {
         return { name, field, owned, out, of, isObject, isList, shape, range, type, told, take: optional && !told ? orNone : take };
     };
     const pointer = (type, way = 'in') => koffi[way](koffi.pointer(type)), each = (take) => (all) => all.map((one) => take(one));
-    if (name === 'char' && isMember) return made(koffi.array('char', Number(shape)), null);
+    if (isMember && ['char', 'token'].includes(name) && /^[0-9]+$/.test(shape)) return made(koffi.array(name === 'char' ? name : 'int32_t', Number(shape)), null);
     if (name === 'status' || name === 'field') return made(pointer(name === 'status' ? 'int' : 'const char *', 'out'), () => [null], true);
     if (name === 'text') return made('const char *', takeText(field));
     if (name === 'texts') return made(pointer('const char *'), (all) => [...all.map(takeText(field)), null]);
@@ -549,7 +549,9 @@ enumeration('peer', 'openai', 'vllm', 'transformers', 'llama_server', 'ollama', 
 struct('request', { error: 'text_error', field: 'char[64]', seeded: 'bool', with_prompt: 'bool',
     thinking_budget: 'i32 -1.. tokens', min_tokens: 'i32 0.. tokens', mask_ends: 'bool', guidance_scale: 'f32',
     n: 'i32 1..', n_beams: 'i32 0..4096', n_groups: 'i32 1..4096', early_stopping: 'i32 0..2', length_penalty: 'f32',
-    diversity_penalty: 'f32 0..' });
+    diversity_penalty: 'f32 0..', logprobs: 'bool', prompt_logprobs: 'bool', n_top: 'i32 -1..',
+    n_prompt_top: 'i32 -1..', support: 'bool', entropy: 'bool', n_logprob_ids: 'i32 0..128',
+    logprob_ids: 'token[128]' });
 fn('settings_from', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',
     request: 'out request?' });
 fn('settings_from_lenient', 'status', { settings: 'settings', peer: 'peer', json: 'text', handled: 'texts[]?',

@@ -590,8 +590,8 @@ class _Kind:
             self.low, self.high = max(self.low, int(low or self.low)), min(self.high, int(high or self.high))
 
     def ctype(self, member=False):
-        if member and self.base == "char":
-            return c_char * int(self.size)
+        if member and self.base in ("char", "token") and self.array and self.size.isdigit():
+            return (c_char if self.base == "char" else c_int32) * int(self.size)
         if self.array or self.writes or self.struct and not member:
             return c_void_p
         return self.struct or (c_int if self.enum else _CTYPES[self.base])
@@ -887,7 +887,8 @@ _enum("peer", "openai", "vllm", "transformers", "llama_server", "ollama", "anthr
 _struct("request", error="text_error", field="char[64]", seeded="bool", with_prompt="bool",
         thinking_budget="i32 -1.. tokens", min_tokens="i32 0.. tokens", mask_ends="bool", guidance_scale="f32",
         n="i32 1..", n_beams="i32 0..4096", n_groups="i32 1..4096", early_stopping="i32 0..2", length_penalty="f32",
-        diversity_penalty="f32 0..")
+        diversity_penalty="f32 0..", logprobs="bool", prompt_logprobs="bool", n_top="i32 -1..",
+        n_prompt_top="i32 -1..", support="bool", entropy="bool", n_logprob_ids="i32 0..128", logprob_ids="token[128]")
 _function("settings_from", "status", settings="settings", peer="peer", json="text", handled="texts[]?",
           request="out request?")
 _function("settings_from_lenient", "status", settings="settings", peer="peer", json="text", handled="texts[]?",

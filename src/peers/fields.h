@@ -200,6 +200,14 @@ static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int
         case SAMPI_PEER_DIVERSITY: return sampi_request_beams(reader, node, f);
         case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
         case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
+        case SAMPI_PEER_LOGPROBS:
+            return sampi_request_logprobs(reader, node, &reader->out->logprobs, &reader->out->n_top);
+        case SAMPI_PEER_TOP_LOGPROBS: return sampi_request_count(reader, node, &reader->out->n_top);
+        case SAMPI_PEER_PROMPT_LOGPROBS:
+            return sampi_request_logprobs(reader, node, &reader->out->prompt_logprobs, &reader->out->n_prompt_top);
+        case SAMPI_PEER_LOGPROB_IDS: return sampi_request_logprob_ids(reader, node);
+        case SAMPI_PEER_SUPPORT: return sampi_request_truth(reader, node, &reader->out->support);
+        case SAMPI_PEER_ENTROPY: return sampi_request_truth(reader, node, &reader->out->entropy);
         case SAMPI_PEER_NEUTRAL:
             if (sampi_request_is_neutral(reader, node, f->usual)) return SAMP_OK;
             break;

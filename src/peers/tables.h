@@ -58,7 +58,14 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_ANSWERS,
     SAMPI_PEER_LENGTH,
     SAMPI_PEER_DIVERSITY,
-    SAMPI_PEER_EARLY
+    SAMPI_PEER_EARLY,
+    /* what is wanted beside the tokens (peers/wishes.h) */
+    SAMPI_PEER_LOGPROBS,
+    SAMPI_PEER_TOP_LOGPROBS,
+    SAMPI_PEER_PROMPT_LOGPROBS,
+    SAMPI_PEER_LOGPROB_IDS,
+    SAMPI_PEER_SUPPORT,
+    SAMPI_PEER_ENTROPY
 } sampi_peer_means;
 
 /* Flags of a field's row. */
@@ -158,6 +165,11 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_DOES("use_beam_search", NULL, SEARCH, NONE, 0, 0),
     SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 16384),
+    SAMPI_PEER_DOES("logprobs", NULL, LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("top_logprobs", NULL, TOP_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("prompt_logprobs", NULL, PROMPT_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("logprob_token_ids", NULL, LOGPROB_IDS, NONE, 0, 0),
+    SAMPI_PEER_DOES("sampling_mask", NULL, SUPPORT, NONE, 0, 0),
     SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
@@ -327,6 +339,13 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
     SAMPI_PEER_DOES("min_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
     SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
+    SAMPI_PEER_DOES("return_logprob", NULL, LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("logprobs", NULL, LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("top_logprobs_num", NULL, TOP_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("top_logprobs", NULL, TOP_LOGPROBS, NONE, 0, 0),
+    SAMPI_PEER_DOES("token_ids_logprob", NULL, LOGPROB_IDS, NONE, 0, 0),
+    SAMPI_PEER_DOES("return_sampling_mask", NULL, SUPPORT, NONE, 0, 0),
+    SAMPI_PEER_DOES("return_entropy", NULL, ENTROPY, NONE, 0, 0),
     SAMPI_PEER_ONLY("beam_width", "1"),
     SAMPI_PEER_ONLY("custom_logit_processor", NULL),
     SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
@@ -335,15 +354,16 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
 
 /* Skipped fields are fields that do not influence which token is drawn. They contain the prompt, the length, number and
    form of answers, and what only the server needs. */
-#define SAMPI_SKIPPED_OPENAI \
+#define SAMPI_SKIPPED_ALIKE \
     "model;messages;prompt;suffix;echo;stream;stream_options;best_of;max_tokens;" \
-    "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
+    "max_completion_tokens;user;parallel_tool_calls;functions;" \
     "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
     "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
     "moderation"
+#define SAMPI_SKIPPED_OPENAI SAMPI_SKIPPED_ALIKE ";logprobs;top_logprobs"
 #define SAMPI_SKIPPED_VLLM \
-    SAMPI_SKIPPED_OPENAI ";prompt_logprobs;prompt_logprob_token_ids;" \
-    "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
+    SAMPI_SKIPPED_ALIKE ";prompt_logprob_token_ids;" \
+    "prompt_logprob_start;flat_logprobs;detokenize;skip_special_tokens;" \
     "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
     "output_text_buffer_length;skip_reading_prefix_cache;repetition_detection;" \
     "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
@@ -387,17 +407,17 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     "max_new_tokens;n;skip_special_tokens;" \
     "spaces_between_special_tokens;stream_interval;" \
     "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
-    "use_audio_in_video;video_config;return_logprob;logprob_start_len;top_logprobs_num;token_ids_logprob;" \
-    "return_sampling_mask;return_text_in_logprobs;return_flat_raw_top_logprobs;" \
+    "use_audio_in_video;video_config;logprob_start_len;" \
+    "return_text_in_logprobs;return_flat_raw_top_logprobs;" \
     "return_flat_raw_top_logprobs_b64;stream;log_metrics;return_hidden_states;return_routed_experts;" \
     "routed_experts_start_len;return_indexer_topk;modalities;session_params;lora_path;lora_id;bootstrap_host;" \
     "bootstrap_port;bootstrap_room;bootstrap_pair_key;decode_tp_size;routed_dp_rank;data_parallel_rank;" \
     "disagg_prefill_dp_rank;kv_router_hint;routing_key;conversation_id;http_worker_ipc;background;" \
-    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;return_entropy;" \
+    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;" \
     "return_prompt_token_ids;external_trace_header;received_time;need_wait_for_mm_inputs;num_items_assigned;" \
     "encoder_urls;max_dynamic_patch;min_dynamic_patch;image_max_dynamic_patch;video_max_dynamic_patch;" \
     "images_config;multi_item_delimiter_indices;cache_salt;" \
-    "model;messages;prompt;suffix;echo;best_of;logprobs;top_logprobs;max_tokens;max_completion_tokens;" \
+    "model;messages;prompt;suffix;echo;best_of;max_tokens;max_completion_tokens;" \
     "stream_options;user;parallel_tool_calls;return_cached_tokens_details;return_token_ids;return_meta_info;" \
     "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
     "chat_template_kwargs;ngram_corpus_id"

@@ -486,6 +486,54 @@ TEST(test_searches)
     }
 }
 
+/* What is wanted beside the tokens changes no setting. */
+TEST(test_wishes)
+{
+    static const struct {
+        samp_peer peer;
+        const char *json;
+        bool logprobs, prompt, support, entropy;
+        int32_t n_top, n_prompt_top, n_ids;
+    } c[] = {
+        { SAMP_PEER_VLLM, "{}", false, false, false, false, 0, 0, 0 },
+        { SAMP_PEER_VLLM, "{\"logprobs\":5,\"prompt_logprobs\":-1,\"sampling_mask\":true}", true, true, true, false, 5, -1, 0 },
+        { SAMP_PEER_VLLM, "{\"logprobs\":true,\"top_logprobs\":3,\"logprob_token_ids\":[7,0,7]}", true, false, false, false,
+          3, 0, 3 },
+        { SAMP_PEER_VLLM, "{\"logprobs\":false,\"logprob_token_ids\":null,\"prompt_logprobs\":0}", false, true, false, false,
+          0, 0, 0 },
+        { SAMP_PEER_SGLANG,
+          "{\"return_logprob\":true,\"top_logprobs_num\":2,\"token_ids_logprob\":[1],\"return_sampling_mask\":true,"
+          "\"return_entropy\":true,\"logprob_start_len\":-1}",
+          true, false, true, true, 2, 0, 1 },
+    };
+    static const char *const wrong[] = { "{\"logprobs\":-2}", "{\"logprobs\":[]}", "{\"logprob_token_ids\":3}",
+                                         "{\"logprob_token_ids\":[-1]}", "{\"sampling_mask\":1}" };
+    samp_settings *settings = served();
+    samp_request r;
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL));
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, &r));
+        assert_true(r.logprobs == c[i].logprobs && r.prompt_logprobs == c[i].prompt && r.support == c[i].support &&
+                    r.entropy == c[i].entropy);
+        assert_num(r.n_top, c[i].n_top);
+        assert_num(r.n_prompt_top, c[i].n_prompt_top);
+        assert_num(r.n_logprob_ids, c[i].n_ids);
+        if (c[i].n_ids == 3) assert_true(r.logprob_ids[0] == 7 && r.logprob_ids[1] == 0 && r.logprob_ids[2] == 7);
+    }
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++)
+        assert_true(samp_settings_from(settings, SAMP_PEER_VLLM, wrong[i], NULL, &r) < 0);
+    char many[1024] = "{\"logprob_token_ids\":[0";
+    for (int i = 1; i < SAMP_REQUEST_IDS; i++) strcat(many, ",1");
+    const size_t end = strlen(many);
+    strcpy(many + end, "]}");
+    assert_ok(samp_settings_from(settings, SAMP_PEER_VLLM, many, NULL, &r));
+    assert_num(r.n_logprob_ids, SAMP_REQUEST_IDS);
+    strcpy(many + end, ",1]}");
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, many, NULL, &r), SAMP_E_RANGE);
+    assert_string_equal(r.field, "logprob_token_ids");
+    samp_settings_free(settings);
+}
+
 /* A scale of guidance is told to the caller, who has the second row; 1 is none. */
 TEST(test_guidance)
 {
