@@ -283,35 +283,35 @@
     7420 core/fields.h                   18087 operator/run.h                  38265 drafts/ngram.h
     7523 core/owners.h                   18247 kv/cells.h                      38401 search/head.h
     7590 core/mt19937.h                  18271 kv/making.h                     38621 search/rows.h
-    7645 core/no_mt19937.h               18491 kv/slot.h                       38702 search/states.h
-    7669 core/making.h                   18623 kv/sequences.h                  38789 search/beams.h
-    7827 core/streams.h                  18753 kv/data.h                       39172 search/unmask.h
-    7863 life/state_fields.h             18882 kv/update.h                     39293 text/automaton.h
-    7951 samplers/llama_cpp.h            19000 kv/state.h                      39364 grammar/patterns.h
-    8091 samplers/logit_bias.h           19199 llama_cpp/functions.h           39513 constraints/automaton.h
-    8176 samplers/patch.h                19261 llama_cpp/object.h              39552 constraints/making.h
-    8224 samplers/penalties.h            19314 llama_cpp/vocabulary.h          39798 constraints/sampler.h
-    8366 samplers/dry.h                  19389 text/reading.h                  39887 constraints/constructors.h
-    8898 samplers/cut.h                  19495 text/strings.h                  40265 constraints/patterns.h
-    8918 samplers/top_n_sigma.h          19593 text/values.h                   40354 constraints/looking.h
-    9054 samplers/top_k.h                19747 text/documents.h                40424 constraints/thinking.h
-    9110 samplers/tail_free.h            19820 grammar/head.h                  40667 constraints/schedule.h
-    9227 samplers/typical.h              19824 grammar/tree.h                  40750 constraints/accepting.h
-    9288 samplers/top_p.h                20466 grammar/building.h              40931 constraints/drawing.h
-    9325 samplers/min_p.h                20862 grammar/finishing.h             41168 constraints/state.h
-    9362 samplers/by_sums.h              21165 grammar/reading.h               41232 constraints/kind.h
-    9492 samplers/top_h.h                21254 grammar/gbnf.h                  41292 constraints/top_p_decay.h
-    9542 samplers/min_k.h                21547 grammar/regex.h                 41368 constraints/timestamps.h
-    9601 samplers/xtc.h                  21964 grammar/derivatives.h           41562 constraints/accessors.h
-    9723 samplers/infill.h               22780 grammar/vocabulary.h            41669 stop/head.h
-    9830 samplers/temperature.h          23234 grammar/triggers.h              41734 stop/search.h
-    9999 samplers/smoothing.h            23708 grammar/matcher.h               41855 stop/making.h
-   10080 samplers/softmax.h              23979 grammar/cache.h                 42012 stop/text.h
-   10110 samplers/drafted.h              24262 grammar/moving.h                42164 stop/patterns.h
-   10135 samplers/greedy.h               24711 grammar/visits.h                42236 stop/settings.h
-   10166 samplers/choose.h               25001 grammar/states.h                42267 core/kinds.h
-   10252 samplers/ratio.h                25159 grammar/items.h                 42309 base/restore.h
-   10316 samplers/draw.h                 25283 grammar/masks.h                 42322 api/license.h
+    7645 core/no_mt19937.h               18491 kv/slot.h                       38703 search/states.h
+    7669 core/making.h                   18623 kv/sequences.h                  38790 search/beams.h
+    7827 core/streams.h                  18753 kv/data.h                       39173 search/unmask.h
+    7863 life/state_fields.h             18882 kv/update.h                     39294 text/automaton.h
+    7951 samplers/llama_cpp.h            19000 kv/state.h                      39365 grammar/patterns.h
+    8091 samplers/logit_bias.h           19199 llama_cpp/functions.h           39514 constraints/automaton.h
+    8176 samplers/patch.h                19261 llama_cpp/object.h              39553 constraints/making.h
+    8224 samplers/penalties.h            19314 llama_cpp/vocabulary.h          39799 constraints/sampler.h
+    8366 samplers/dry.h                  19389 text/reading.h                  39888 constraints/constructors.h
+    8898 samplers/cut.h                  19495 text/strings.h                  40266 constraints/patterns.h
+    8918 samplers/top_n_sigma.h          19593 text/values.h                   40355 constraints/looking.h
+    9054 samplers/top_k.h                19747 text/documents.h                40425 constraints/thinking.h
+    9110 samplers/tail_free.h            19820 grammar/head.h                  40668 constraints/schedule.h
+    9227 samplers/typical.h              19824 grammar/tree.h                  40751 constraints/accepting.h
+    9288 samplers/top_p.h                20466 grammar/building.h              40932 constraints/drawing.h
+    9325 samplers/min_p.h                20862 grammar/finishing.h             41169 constraints/state.h
+    9362 samplers/by_sums.h              21165 grammar/reading.h               41233 constraints/kind.h
+    9492 samplers/top_h.h                21254 grammar/gbnf.h                  41293 constraints/top_p_decay.h
+    9542 samplers/min_k.h                21547 grammar/regex.h                 41369 constraints/timestamps.h
+    9601 samplers/xtc.h                  21964 grammar/derivatives.h           41563 constraints/accessors.h
+    9723 samplers/infill.h               22780 grammar/vocabulary.h            41670 stop/head.h
+    9830 samplers/temperature.h          23234 grammar/triggers.h              41735 stop/search.h
+    9999 samplers/smoothing.h            23708 grammar/matcher.h               41856 stop/making.h
+   10080 samplers/softmax.h              23979 grammar/cache.h                 42013 stop/text.h
+   10110 samplers/drafted.h              24262 grammar/moving.h                42165 stop/patterns.h
+   10135 samplers/greedy.h               24711 grammar/visits.h                42237 stop/settings.h
+   10166 samplers/choose.h               25001 grammar/states.h                42268 core/kinds.h
+   10252 samplers/ratio.h                25159 grammar/items.h                 42310 base/restore.h
+   10316 samplers/draw.h                 25283 grammar/masks.h                 42323 api/license.h
    10406 samplers/dist.h                 25486 grammar/runs.h
 */
 #ifndef SAMPLING_H
@@ -2437,9 +2437,9 @@ typedef struct samp_request {
               other programs have no such field.
      Beams    vLLM's use_beam_search (n beams) and length_penalty, transformers' num_beams (above 1), num_beam_groups,
               diversity_penalty, length_penalty, early_stopping and num_return_sequences are stored in request, for
-              samp_beams_init; so are OpenAI's and vLLM's n. The settings then make chains for samp_beams_step: biases and
-              penalties only, as neither program truncates beams. If request is NULL, or transformers draws its beams
-              (do_sample), a search is SAMP_E_UNSUPPORTED.
+              samp_beams_init; so are OpenAI's and vLLM's n. The settings then make chains for samp_beams_step: biases
+              and penalties only, as neither program truncates beams. If request is NULL, or transformers draws its
+              beams (do_sample), a search is SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of
@@ -17528,8 +17528,8 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
 }
 
 /* If there is memory for one workspace only, one thread samples all rows. */
-static SAMPI_COLD int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out, sampi_batch_each each,
-                       const void *what)
+static SAMPI_COLD int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out,
+                                  sampi_batch_each each, const void *what)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
     if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;
@@ -38649,7 +38649,8 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
         sampi_sampler *member = flat.member[k];
         const unsigned flags = sampi_traits_of(member->kind)->flags;
         const bool is_temp = member->kind == SAMPI_TEMP || member->kind == SAMPI_TEMP_EXT;
-        if (member->off || member == first || flags & SAMPI_SELECTS || (is_temp && member->u.temp.t == 0.0f)) continue;
+        const bool selects = flags & SAMPI_SELECTS || (is_temp && member->u.temp.t == 0.0f);
+        if (member->off || member == first || selects) continue;
         on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
         flat.member[n++] = member;
     }

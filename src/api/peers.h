@@ -85,9 +85,9 @@ typedef struct samp_request {
               other programs have no such field.
      Beams    vLLM's use_beam_search (n beams) and length_penalty, transformers' num_beams (above 1), num_beam_groups,
               diversity_penalty, length_penalty, early_stopping and num_return_sequences are stored in request, for
-              samp_beams_init; so are OpenAI's and vLLM's n. The settings then make chains for samp_beams_step: biases and
-              penalties only, as neither program truncates beams. If request is NULL, or transformers draws its beams
-              (do_sample), a search is SAMP_E_UNSUPPORTED.
+              samp_beams_init; so are OpenAI's and vLLM's n. The settings then make chains for samp_beams_step: biases
+              and penalties only, as neither program truncates beams. If request is NULL, or transformers draws its
+              beams (do_sample), a search is SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: the text is not JSON, or a value has another type;
               SAMP_E_RANGE: peer is not one of the enum, or the program refuses the value; SAMP_E_NAME: the program has
               no such field; SAMP_E_UNSUPPORTED: the settings cannot express this value; SAMP_E_NOMEM; or the status of

@@ -136,8 +136,8 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
    by step takes many times longer). The number of a thread is below n, so each thread has a workspace of its own.
    Besides the workspace, a row writes only to its sampler, which no other row has, and to its entries in out and
    logprobs. */
-static SAMPI_COLD int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out, sampi_batch_each each,
-                       const void *what)
+static SAMPI_COLD int sampi_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out,
+                                  sampi_batch_each each, const void *what)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
     if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;

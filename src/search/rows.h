@@ -30,7 +30,8 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
         sampi_sampler *member = flat.member[k];
         const unsigned flags = sampi_traits_of(member->kind)->flags;
         const bool is_temp = member->kind == SAMPI_TEMP || member->kind == SAMPI_TEMP_EXT;
-        if (member->off || member == first || flags & SAMPI_SELECTS || (is_temp && member->u.temp.t == 0.0f)) continue;
+        const bool selects = flags & SAMPI_SELECTS || (is_temp && member->u.temp.t == 0.0f);
+        if (member->off || member == first || selects) continue;
         on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
         flat.member[n++] = member;
     }
