@@ -265,9 +265,9 @@ SAMP_API int samp_beams_step(samp_beams *b, samp_sampler *const *rows, const sam
 }
 
 /* ---- a search as bytes ----
-   The words, little-endian: "SAMB", version, fingerprint of the parameters [2]; length, n_live, n_found; token and parent
-   of each step and beam; of each live beam key [2], score [2], group; of each hypothesis the same, n and its tokens;
-   a checksum [2]. */
+   The words, little-endian: "SAMB", version, fingerprint of the parameters [2]; length, n_live, n_found; token and
+   parent of each step and beam; of each live beam key [2], score [2], group; of each hypothesis the same, n and its
+   tokens; a checksum [2]. */
 
 #define SAMPI_BEAMS_MAGIC   0x424D4153u /* "SAMB" */
 #define SAMPI_BEAMS_VERSION 1
