@@ -64,7 +64,7 @@ deps-%:
 clean:
 	rm -rf build
 
-include src/src.mk src/package/package.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk
+include src/src.mk bench/bench.mk src/package/package.mk tests/tests.mk tests/gpu/gpu.mk
 
 $(KINDS) $(GPU) $(PLAY) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@

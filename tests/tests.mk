@@ -127,11 +127,16 @@ test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard 
 # The packages that make wheel and its like build: what a user does with each, in a folder of its own
 SHIP := python npm rust go c
 ## ship-test: build the packages (wheel, ...), install each where nothing of the repository is, run its tests (build/dist)
-ship-test: $(SHIP:%=ship-%)
+ship-test: $(SHIP:%=ship-%) test-site
 	@echo "ship-test: all that can be tested here passed"
 
+## ship-python: one of them: ship-python, ship-npm, ship-rust, ship-go, ship-c
 ship-%: tests/ship/packages/%.sh
 	@CC="$(CC)" sh $< build/packages/$*
+
+## test-site: the site in headless Chromium, on a desktop and a phone, light and dark; its links and its reference
+test-site: deps-play site
+	@node tests/ship/site/test.mjs build/site
 
 # for JavaScript; without npm or a network there is none, and the tests say so
 $(B)/koffi: | $(B)
@@ -536,7 +541,7 @@ correctness_PARTS := ci-gpu test-valgrind test-sanitize test-threads test-full t
   fuzz-regress test-watermark test-schema-suite lint
 peers_PARTS := test-llama-if-there parity-small parity-grammar-small
 ports_PARTS := test-arm64 test-ports-short test-msvc test-wasm test-mpi
-ship_PARTS := test-demo test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single toc budget-code walk
+ship_PARTS := test-demo test-play test-namespace test-readme test-bindings ship-python ship-npm ship-c test-package test-plots test-bench test-single toc budget-code walk
 CI_PARTS := $(foreach g,$(GROUPS),$($g_PARTS))
 # and what only make ci-long plays of each
 correctness_LONG := ci-gpu-long lint-long test-compile-long test-flags-long test-mutants test-sharing-mutants test-gpu-mutants test-sanitize-long \

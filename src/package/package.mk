@@ -100,3 +100,23 @@ abi: $(B)/libsampling.so
 	@TAG="$(TAG)" CC="$(CC)" sh src/package/abi.sh build/abi
 
 .PHONY: dist abi
+
+SITE := build/site
+SITE_PAGES := README.md $(wildcard src/*.md src/*/*.md bench/*.md bench/results/*.md) tests/README.md
+SITE_NAV := index.html:sampling.h play.html:play src/samplers/tables.html:samplers api.html:reference src/README.html:pages \
+  src/package/README.html:packages src/package/CHANGELOG.html:changes bench/README.html:measurements
+# $(call PAGE,its path without .html,source,title,more)
+PAGE = mkdir -p $(SITE)/$(dir $(1)) && pandoc -f gfm -t html --wrap=none --no-highlight --template=src/package/site/page.html \
+  --lua-filter=src/package/site/links.lua -M title="$(3)" -V root="$$(echo $(dir $(1)) | sed 's|^\./$$||; s|[^/]*/|../|g')" \
+  --metadata-file=build/site.yaml $(4) $(2) -o $(SITE)/$(1).html
+
+## site: the README and all pages as HTML, with the page to play with and a reference that can be searched (build/site; pandoc)
+site: $(PLAY)/index.html deps-site
+	@rm -rf $(SITE) && mkdir -p $(SITE)/bench && cp -r bench/plots $(SITE)/bench && cp $(PLAY)/index.html $(SITE)/play.html
+	@{ echo nav:; for one in $(SITE_NAV); do echo "- { at: $${one%%:*}, name: $${one#*:} }"; done; } > build/site.yaml
+	@$(foreach page,$(SITE_PAGES),$(call PAGE,$(page:.md=),$(page),sampling.h: $(page:.md=)) &&) true
+	@cp $(SITE)/README.html $(SITE)/index.html
+	@awk -f src/package/site/api.awk $(filter-out %/opening.h %/license.h %/parts.h %/missing.h,$(wildcard src/api/*.h)) > build/api.md && $(call PAGE,api,build/api.md,sampling.h: reference,-V search=1)
+	@echo "$(SITE)/index.html: $$(find $(SITE) -name '*.html' | wc -l) pages, to be put on any server"
+
+.PHONY: site

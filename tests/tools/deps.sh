@@ -1,7 +1,7 @@
 #!/bin/sh
 # What targets need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
 # WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), wasm (make play), play (make
-# test-play), ports (make test-ports), windows (make test-msvc), compilers (make test-flags-long), plots (make plots), ship (make ship-test),
+# test-play), ports (make test-ports), windows (make test-msvc), compilers (make test-flags-long), plots (make plots), ship (make ship-test), site (make site),
 # valgrind, npm, or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
@@ -22,6 +22,7 @@ gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
 python3                  command -v python3
+python3-venv             python3 -c "import ensurepip, venv"
 python3-numpy            /usr/bin/python3 -c "import numpy"
 cmake                    command -v cmake
 pkg-config               command -v pkg-config
@@ -41,7 +42,9 @@ EOF
     plots_list
 }
 # what make ship-test uses besides
+site_list() { echo "pandoc command -v pandoc"; }
 ship_list() {
+    site_list
     play_list
     npm_list
     cat <<'EOF'
@@ -107,7 +110,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | mpi | wasm | play | ports | windows | compilers | plots | valgrind | npm) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | wasm | play | ports | windows | compilers | plots | valgrind | npm | ship | site) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 
