@@ -1,6 +1,8 @@
 # package.mk - packages of other languages' forms, into build/dist; nothing is sent anywhere.
 
 DIST := build/dist
+
+## deps-ship: install what make ship-test and make site need
 # what a binding reads beside its own file
 BINDING_DATA = $(filter-out %.awk %.md,$(wildcard src/bindings/functions.* src/bindings/*.json))
 
