@@ -28,8 +28,9 @@
                                    of a request to another program (SAMPLING_PEERS)
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain made by hand, with samplers of your own in it
-       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
-                                   the error of a sampler; a chain as text; its counts and the time it took
+       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf, samp_set_perf_hook
+                                   the error of a sampler; a chain as text; its counts and the time it took; a line
+                                   for a log after each draw
        samp_params_error_text, samp_logits_error_text
                                    what is wrong with parameters, and with a row: which value, which index
        samp_sample_batch, samp_batch_from_params
@@ -224,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10434 samplers/gumbel.h               25698 grammar/entries.h
-     320 api/config.h                    10544 watermark/function.h            26207 grammar/accepting.h
-     351 api/types.h                     10657 watermark/text.h                26546 grammar/history.h
-     670 api/missing.h                   10843 watermark/draw.h                26647 grammar/waiting.h
-     685 api/sample.h                    11048 samplers/mirostat.h             26954 grammar/room.h
-     887 api/chains.h                    11273 samplers/adaptive_p.h           27320 grammar/sampler.h
-    1184 api/samplers.h                  11422 samplers/ras.h                  27574 grammar/forced.h
-    1578 api/gumbel.h                    11485 samplers/replay.h               27761 grammar/hooks.h
-    1607 api/operator.h                  11545 samplers/custom.h               27882 schema/head.h
-    1666 api/kv.h                        11594 config/describe.h               28057 schema/errors.h
-    1863 api/llama_cpp.h                 11763 config/from_params.h            28172 schema/collections.h
-    1911 api/text_error.h                11819 config/orders.h                 28205 schema/references.h
-    1930 api/grammar.h                   12091 config/numbers.h                28521 schema/strings.h
-    2239 api/shards.h                    12236 config/set.h                    28582 schema/numbers.h
-    2352 api/peers.h                     12412 config/texts.h                  28784 schema/sets.h
-    2498 api/drafts.h                    12591 config/settings.h               29037 schema/formats.h
-    2657 api/constraints.h               12706 life/rollback.h                 29306 schema/scalars.h
-    3060 api/watermark.h                 12944 life/chain.h                    29612 schema/goals.h
-    3234 api/stop.h                      13240 life/members.h                  29855 schema/alternatives.h
-    3374 api/vocab.h                     13350 life/update.h                   30395 schema/objects.h
-    3417 api/search.h                    13520 life/copy.h                     30978 schema/arrays.h
-    3591 api/parts.h                     13681 rows/row.h                      31344 schema/satisfiable.h
-    3643 base/switches.h                 13883 rows/reserve.h                  31492 schema/whole.h
-    3946 base/random.h                   13951 rows/pieces.h                   31647 tags/head.h
-    3966 base/mt19937.h                  14060 rows/compact.h                  31775 tags/words.h
-    4038 base/exact.h                    14241 rows/sums.h                     31889 tags/inside.h
-    4255 base/bits128.h                  14368 rows/changes.h                  32028 tags/formats.h
-    4331 base/elements.h                 14445 rows/cuts.h                     32434 grammar/grammars.h
-    4457 watermark/colours.h             14901 rows/typical.h                  32502 peers/tables.h
-    4520 kernels/llama_cpp/contract.h    15209 rows/tail_free.h                32961 peers/values.h
-    4542 kernels/contract.h              15277 rows/selecting.h                33457 peers/llama_server.h
-    4628 kernels/scalar.h                15420 rows/mirostat.h                 33525 peers/stops.h
-    4832 kernels/llama_cpp/scalar.h      15500 watermark/rows.h                33584 peers/wishes.h
-    4841 kernels/sets.h                  15610 rows/flat.h                     33626 peers/fields.h
-    4890 kernels/vectors.h               15680 rows/logprobs.h                 33937 peers/requests.h
-    4972 kernels/avx512.h                15822 rows/support.h                  34145 vocab/pieces.h
-    5057 kernels/avx2.h                  15962 rows/step.h                     34323 vocab/tokenizer_json.h
-    5121 kernels/sse2.h                  15979 run/apply.h                     34541 vocab/gguf.h
-    5138 kernels/neon.h                  16046 run/writing.h                   34716 shards/head.h
-    5161 kernels/wasm.h                  16145 run/arrays.h                    34801 shards/bytes.h
-    5177 kernels/generic.h               16226 run/walk.h                      34898 shards/merging.h
-    5197 kernels/shared.h                16334 run/again.h                     35187 shards/row.h
-    5321 kernels/passes.h                16399 run/finish.h                    35310 shards/answers.h
-    6005 kernels/llama_cpp/passes.h      16440 run/draw.h                      35754 shards/logprobs.h
-    6057 kernels/check.h                 16528 run/sample.h                    36012 shards/taking.h
-    6079 kernels/dispatch.h              16644 run/explain.h                   36149 shards/asking.h
-    6278 core/thresholds.h               16759 watermark/making.h              36278 shards/prefix.h
-    6371 core/array.h                    16981 watermark/tails.h               36500 shards/plans.h
-    6786 core/table.h                    17078 watermark/detect.h              36946 samplers/plans.h
-    6962 core/windows.h                  17303 run/verify.h                    37208 shards/way.h
-    7050 constraints/record.h            17408 run/batch.h                     37354 shards/memory.h
-    7120 watermark/record.h              17594 run/replay.h                    37423 shards/batch.h
-    7139 rows/work.h                     17679 run/guide.h                     37827 drafts/head.h
-    7172 life/past.h                     17720 life/state.h                    37878 drafts/block.h
-    7231 core/record.h                   17881 operator/weights.h              38061 drafts/tree.h
-    7394 core/plans.h                    17956 operator/search.h               38184 drafts/relaxed.h
-    7420 core/fields.h                   18087 operator/run.h                  38265 drafts/ngram.h
-    7523 core/owners.h                   18247 kv/cells.h                      38401 search/head.h
-    7590 core/mt19937.h                  18271 kv/making.h                     38621 search/rows.h
-    7645 core/no_mt19937.h               18491 kv/slot.h                       38703 search/states.h
-    7669 core/making.h                   18623 kv/sequences.h                  38790 search/beams.h
-    7827 core/streams.h                  18753 kv/data.h                       39173 search/unmask.h
-    7863 life/state_fields.h             18882 kv/update.h                     39294 text/automaton.h
-    7951 samplers/llama_cpp.h            19000 kv/state.h                      39365 grammar/patterns.h
-    8091 samplers/logit_bias.h           19199 llama_cpp/functions.h           39514 constraints/automaton.h
-    8176 samplers/patch.h                19261 llama_cpp/object.h              39553 constraints/making.h
-    8224 samplers/penalties.h            19314 llama_cpp/vocabulary.h          39799 constraints/sampler.h
-    8366 samplers/dry.h                  19389 text/reading.h                  39888 constraints/constructors.h
-    8898 samplers/cut.h                  19495 text/strings.h                  40266 constraints/patterns.h
-    8918 samplers/top_n_sigma.h          19593 text/values.h                   40355 constraints/looking.h
-    9054 samplers/top_k.h                19747 text/documents.h                40425 constraints/thinking.h
-    9110 samplers/tail_free.h            19820 grammar/head.h                  40668 constraints/schedule.h
-    9227 samplers/typical.h              19824 grammar/tree.h                  40751 constraints/accepting.h
-    9288 samplers/top_p.h                20466 grammar/building.h              40932 constraints/drawing.h
-    9325 samplers/min_p.h                20862 grammar/finishing.h             41169 constraints/state.h
-    9362 samplers/by_sums.h              21165 grammar/reading.h               41233 constraints/kind.h
-    9492 samplers/top_h.h                21254 grammar/gbnf.h                  41293 constraints/top_p_decay.h
-    9542 samplers/min_k.h                21547 grammar/regex.h                 41369 constraints/timestamps.h
-    9601 samplers/xtc.h                  21964 grammar/derivatives.h           41563 constraints/accessors.h
-    9723 samplers/infill.h               22780 grammar/vocabulary.h            41670 stop/head.h
-    9830 samplers/temperature.h          23234 grammar/triggers.h              41735 stop/search.h
-    9999 samplers/smoothing.h            23708 grammar/matcher.h               41856 stop/making.h
-   10080 samplers/softmax.h              23979 grammar/cache.h                 42013 stop/text.h
-   10110 samplers/drafted.h              24262 grammar/moving.h                42165 stop/patterns.h
-   10135 samplers/greedy.h               24711 grammar/visits.h                42237 stop/settings.h
-   10166 samplers/choose.h               25001 grammar/states.h                42268 core/kinds.h
-   10252 samplers/ratio.h                25159 grammar/items.h                 42310 base/restore.h
-   10316 samplers/draw.h                 25283 grammar/masks.h                 42323 api/license.h
-   10406 samplers/dist.h                 25486 grammar/runs.h
+       2 api/opening.h                   10449 samplers/gumbel.h               25739 grammar/entries.h
+     321 api/config.h                    10559 watermark/function.h            26248 grammar/accepting.h
+     352 api/types.h                     10672 watermark/text.h                26587 grammar/history.h
+     674 api/missing.h                   10858 watermark/draw.h                26688 grammar/waiting.h
+     689 api/sample.h                    11063 samplers/mirostat.h             26995 grammar/room.h
+     891 api/chains.h                    11288 samplers/adaptive_p.h           27361 grammar/sampler.h
+    1197 api/samplers.h                  11437 samplers/ras.h                  27615 grammar/forced.h
+    1591 api/gumbel.h                    11500 samplers/replay.h               27802 grammar/hooks.h
+    1620 api/operator.h                  11560 samplers/custom.h               27923 schema/head.h
+    1679 api/kv.h                        11609 config/describe.h               28098 schema/errors.h
+    1876 api/llama_cpp.h                 11778 config/from_params.h            28213 schema/collections.h
+    1924 api/text_error.h                11834 config/orders.h                 28246 schema/references.h
+    1943 api/grammar.h                   12106 config/numbers.h                28562 schema/strings.h
+    2252 api/shards.h                    12251 config/set.h                    28623 schema/numbers.h
+    2365 api/peers.h                     12427 config/texts.h                  28825 schema/sets.h
+    2511 api/drafts.h                    12606 config/settings.h               29078 schema/formats.h
+    2670 api/constraints.h               12721 life/rollback.h                 29347 schema/scalars.h
+    3073 api/watermark.h                 12959 life/chain.h                    29653 schema/goals.h
+    3247 api/stop.h                      13255 life/members.h                  29896 schema/alternatives.h
+    3387 api/vocab.h                     13365 life/update.h                   30436 schema/objects.h
+    3430 api/search.h                    13535 life/copy.h                     31019 schema/arrays.h
+    3604 api/parts.h                     13704 rows/row.h                      31385 schema/satisfiable.h
+    3656 base/switches.h                 13906 rows/reserve.h                  31533 schema/whole.h
+    3959 base/random.h                   13974 rows/pieces.h                   31688 tags/head.h
+    3979 base/mt19937.h                  14083 rows/compact.h                  31816 tags/words.h
+    4051 base/exact.h                    14264 rows/sums.h                     31930 tags/inside.h
+    4268 base/bits128.h                  14391 rows/changes.h                  32069 tags/formats.h
+    4344 base/elements.h                 14468 rows/cuts.h                     32475 grammar/grammars.h
+    4470 watermark/colours.h             14924 rows/typical.h                  32543 peers/tables.h
+    4533 kernels/llama_cpp/contract.h    15232 rows/tail_free.h                33002 peers/values.h
+    4555 kernels/contract.h              15300 rows/selecting.h                33498 peers/llama_server.h
+    4641 kernels/scalar.h                15443 rows/mirostat.h                 33566 peers/stops.h
+    4845 kernels/llama_cpp/scalar.h      15523 watermark/rows.h                33625 peers/wishes.h
+    4854 kernels/sets.h                  15633 rows/flat.h                     33667 peers/fields.h
+    4903 kernels/vectors.h               15703 rows/logprobs.h                 33978 peers/requests.h
+    4985 kernels/avx512.h                15845 rows/support.h                  34186 vocab/pieces.h
+    5070 kernels/avx2.h                  15985 rows/step.h                     34364 vocab/tokenizer_json.h
+    5134 kernels/sse2.h                  16002 run/apply.h                     34582 vocab/gguf.h
+    5151 kernels/neon.h                  16069 run/writing.h                   34757 shards/head.h
+    5174 kernels/wasm.h                  16168 run/arrays.h                    34842 shards/bytes.h
+    5190 kernels/generic.h               16249 run/walk.h                      34939 shards/merging.h
+    5210 kernels/shared.h                16357 run/again.h                     35228 shards/row.h
+    5334 kernels/passes.h                16422 run/finish.h                    35351 shards/answers.h
+    6018 kernels/llama_cpp/passes.h      16463 run/draw.h                      35795 shards/logprobs.h
+    6070 kernels/check.h                 16551 run/sample.h                    36053 shards/taking.h
+    6092 kernels/dispatch.h              16685 run/explain.h                   36190 shards/asking.h
+    6291 core/thresholds.h               16800 watermark/making.h              36319 shards/prefix.h
+    6384 core/array.h                    17022 watermark/tails.h               36541 shards/plans.h
+    6799 core/table.h                    17119 watermark/detect.h              36987 samplers/plans.h
+    6975 core/windows.h                  17344 run/verify.h                    37249 shards/way.h
+    7063 constraints/record.h            17449 run/batch.h                     37395 shards/memory.h
+    7133 watermark/record.h              17635 run/replay.h                    37464 shards/batch.h
+    7152 rows/work.h                     17720 run/guide.h                     37868 drafts/head.h
+    7185 life/past.h                     17761 life/state.h                    37919 drafts/block.h
+    7244 core/record.h                   17922 operator/weights.h              38102 drafts/tree.h
+    7409 core/plans.h                    17997 operator/search.h               38225 drafts/relaxed.h
+    7435 core/fields.h                   18128 operator/run.h                  38306 drafts/ngram.h
+    7538 core/owners.h                   18288 kv/cells.h                      38442 search/head.h
+    7605 core/mt19937.h                  18312 kv/making.h                     38662 search/rows.h
+    7660 core/no_mt19937.h               18532 kv/slot.h                       38744 search/states.h
+    7684 core/making.h                   18664 kv/sequences.h                  38831 search/beams.h
+    7842 core/streams.h                  18794 kv/data.h                       39214 search/unmask.h
+    7878 life/state_fields.h             18923 kv/update.h                     39335 text/automaton.h
+    7966 samplers/llama_cpp.h            19041 kv/state.h                      39406 grammar/patterns.h
+    8106 samplers/logit_bias.h           19240 llama_cpp/functions.h           39555 constraints/automaton.h
+    8191 samplers/patch.h                19302 llama_cpp/object.h              39594 constraints/making.h
+    8239 samplers/penalties.h            19355 llama_cpp/vocabulary.h          39840 constraints/sampler.h
+    8381 samplers/dry.h                  19430 text/reading.h                  39929 constraints/constructors.h
+    8913 samplers/cut.h                  19536 text/strings.h                  40307 constraints/patterns.h
+    8933 samplers/top_n_sigma.h          19634 text/values.h                   40396 constraints/looking.h
+    9069 samplers/top_k.h                19788 text/documents.h                40466 constraints/thinking.h
+    9125 samplers/tail_free.h            19861 grammar/head.h                  40709 constraints/schedule.h
+    9242 samplers/typical.h              19865 grammar/tree.h                  40792 constraints/accepting.h
+    9303 samplers/top_p.h                20507 grammar/building.h              40973 constraints/drawing.h
+    9340 samplers/min_p.h                20903 grammar/finishing.h             41210 constraints/state.h
+    9377 samplers/by_sums.h              21206 grammar/reading.h               41274 constraints/kind.h
+    9507 samplers/top_h.h                21295 grammar/gbnf.h                  41334 constraints/top_p_decay.h
+    9557 samplers/min_k.h                21588 grammar/regex.h                 41410 constraints/timestamps.h
+    9616 samplers/xtc.h                  22005 grammar/derivatives.h           41604 constraints/accessors.h
+    9738 samplers/infill.h               22821 grammar/vocabulary.h            41711 stop/head.h
+    9845 samplers/temperature.h          23275 grammar/triggers.h              41776 stop/search.h
+   10014 samplers/smoothing.h            23749 grammar/matcher.h               41897 stop/making.h
+   10095 samplers/softmax.h              24020 grammar/cache.h                 42054 stop/text.h
+   10125 samplers/drafted.h              24303 grammar/moving.h                42206 stop/patterns.h
+   10150 samplers/greedy.h               24752 grammar/visits.h                42278 stop/settings.h
+   10181 samplers/choose.h               25042 grammar/states.h                42309 core/kinds.h
+   10267 samplers/ratio.h                25200 grammar/items.h                 42351 base/restore.h
+   10331 samplers/draw.h                 25324 grammar/masks.h                 42364 api/license.h
+   10421 samplers/dist.h                 25527 grammar/runs.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -640,6 +641,9 @@ typedef enum samp_verify_method {
     SAMP_VERIFY_RATIO = 1  /* the output has the same distribution as without a draft; more of the draft is accepted
                               than by the exact method */
 } samp_verify_method;
+
+/* What samp_set_perf_hook calls: line [n] is a JSON object without an end of line, good during the call. */
+typedef void (*samp_perf_hook)(void *user, const char *line, size_t n);
 
 /* The counts that samp_perf() returns. They count calls on the sampler itself: for a chain, calls on the chain, and not
    those that it makes to its members. */
@@ -1175,6 +1179,15 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
 /* Sets the counts to 0. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
+
+/* samp_set_perf_hook -- sets a function that gets a line for a log after each draw of s, or NULL for none (the default).
+     line     {"token":7,"position":12,"ns":8300,"exact":0,"steps":0}: the token, or the negative status of a draw that
+              failed; the position after it; what the draw adds to t_sample_ns, n_exact and n_steps of samp_perf
+     hook     is called by samp_sample, samp_draw, samp_sample_batch and samp_verify, in the thread that draws the row,
+              after the draw. It must not use s. Slices (samp_sample_sharded) and a device do not call it
+     user     is passed to hook, and must stay as long as hook is set. A clone has no hook; states do not have it
+     Returns  SAMP_OK or SAMP_E_NULL (s).   Memory  none.   Cost  without a hook one comparison a draw. */
+SAMP_API int samp_set_perf_hook(samp_sampler *s, samp_perf_hook hook, void *user);
 
 /* samp_describe -- writes the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... ->
    dist(seed=1)"; '?' marks a sampler whose values switch it off. Like snprintf, it writes at most size bytes with the
@@ -7311,6 +7324,8 @@ struct sampi_sampler {
     double certainty; /* in samp_unmask: how certain its token is, as the rule measures it */
 #endif
     samp_perf_data perf;
+    samp_perf_hook perf_hook; /* gets a line after each draw, or NULL */
+    void *perf_user;
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
     samp_token_data *at_memory;      /* while apply runs: memory for as many candidates as it gets, or NULL */
@@ -13672,6 +13687,14 @@ SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
+SAMP_API SAMPI_COLD int samp_set_perf_hook(samp_sampler *s, samp_perf_hook hook, void *user)
+{
+    if (!s) return SAMP_E_NULL;
+    ((sampi_sampler *)s)->perf_hook = hook;
+    ((sampi_sampler *)s)->perf_user = user;
+    return SAMP_OK;
+}
+
 /* samp_reset calls this function too, for all members. */
 SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {
@@ -16563,6 +16586,22 @@ static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *lo
     if (logprobs->support) logprobs->support->mass /= (double)sums.z;
 }
 
+/* Gives the hook of samp_set_perf_hook a line about a draw. was: the counts before it. */
+static SAMPI_COLD void sampi_log_draw(const sampi_sampler *s, int64_t token, const samp_perf_data *was)
+{
+    const char *name[5] = { "{\"token\":", ",\"position\":", ",\"ns\":", ",\"exact\":", ",\"steps\":" };
+    const int64_t value[5] = { token, (int64_t)samp_get_position(&s->base), (int64_t)(s->perf.t_sample_ns - was->t_sample_ns),
+                               (int64_t)(s->perf.n_exact - was->n_exact), (int64_t)(s->perf.n_steps - was->n_steps) };
+    char line[160]; /* five names, and five numbers of at most 20 digits */
+    sampi_text t = { line, sizeof line, 0 };
+    for (int i = 0; i < 5; i++) {
+        sampi_put(&t, name[i]);
+        sampi_put_i64(&t, value[i]);
+    }
+    sampi_put(&t, "}");
+    s->perf_hook(s->perf_user, line, t.len);
+}
+
 /* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
    log-probabilities, and counts. */
 static samp_token sampi_sample(const sampi_job *job)
@@ -16570,6 +16609,7 @@ static samp_token sampi_sample(const sampi_job *job)
     sampi_sampler *s = job->s;
     samp_token token = -1;
     sampi_row row;
+    const samp_perf_data was = s->perf;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
@@ -16594,6 +16634,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
 #endif
+    if (s->perf_hook) sampi_log_draw(s, status ? status : token, &was);
     return status ? status : token;
 }
 

@@ -289,6 +289,15 @@ SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
 /* Sets the counts to 0. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
+/* samp_set_perf_hook -- sets a function that gets a line for a log after each draw of s, or NULL for none (the default).
+     line     {"token":7,"position":12,"ns":8300,"exact":0,"steps":0}: the token, or the negative status of a draw that
+              failed; the position after it; what the draw adds to t_sample_ns, n_exact and n_steps of samp_perf
+     hook     is called by samp_sample, samp_draw, samp_sample_batch and samp_verify, in the thread that draws the row,
+              after the draw. It must not use s. Slices (samp_sample_sharded) and a device do not call it
+     user     is passed to hook, and must stay as long as hook is set. A clone has no hook; states do not have it
+     Returns  SAMP_OK or SAMP_E_NULL (s).   Memory  none.   Cost  without a hook one comparison a draw. */
+SAMP_API int samp_set_perf_hook(samp_sampler *s, samp_perf_hook hook, void *user);
+
 /* samp_describe -- writes the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... ->
    dist(seed=1)"; '?' marks a sampler whose values switch it off. Like snprintf, it writes at most size bytes with the
    final 0, and returns the length of the whole text, or SAMP_E_NULL. */

@@ -27,8 +27,9 @@
                                    of a request to another program (SAMPLING_PEERS)
        samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain made by hand, with samplers of your own in it
-       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
-                                   the error of a sampler; a chain as text; its counts and the time it took
+       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf, samp_set_perf_hook
+                                   the error of a sampler; a chain as text; its counts and the time it took; a line
+                                   for a log after each draw
        samp_params_error_text, samp_logits_error_text
                                    what is wrong with parameters, and with a row: which value, which index
        samp_sample_batch, samp_batch_from_params

@@ -290,6 +290,9 @@ typedef enum samp_verify_method {
                               than by the exact method */
 } samp_verify_method;
 
+/* What samp_set_perf_hook calls: line [n] is a JSON object without an end of line, good during the call. */
+typedef void (*samp_perf_hook)(void *user, const char *line, size_t n);
+
 /* The counts that samp_perf() returns. They count calls on the sampler itself: for a chain, calls on the chain, and not
    those that it makes to its members. */
 typedef struct samp_perf_data {

@@ -92,6 +92,8 @@ struct sampi_sampler {
     double certainty; /* in samp_unmask: how certain its token is, as the rule measures it */
 #endif
     samp_perf_data perf;
+    samp_perf_hook perf_hook; /* gets a line after each draw, or NULL */
+    void *perf_user;
     uint64_t at_position;            /* while apply runs: the outermost chain's position */
     uint32_t at_ordinal;             /* while apply runs: the number of samplers of its kind before it */
     samp_token_data *at_memory;      /* while apply runs: memory for as many candidates as it gets, or NULL */

@@ -163,6 +163,14 @@ SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
+SAMP_API SAMPI_COLD int samp_set_perf_hook(samp_sampler *s, samp_perf_hook hook, void *user)
+{
+    if (!s) return SAMP_E_NULL;
+    ((sampi_sampler *)s)->perf_hook = hook;
+    ((sampi_sampler *)s)->perf_user = user;
+    return SAMP_OK;
+}
+
 /* samp_reset calls this function too, for all members. */
 SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {

@@ -23,7 +23,7 @@ function in_rust(type, member,    base, is_const, shape, n, word, i, made) {
 
 function word_in_rust(name) { return name ~ /^(in|where|loop|ref|move|as|match|type|from|use|fn|mod)$/ && name != "from" ? "r#" name : name }
 
-function is_foreign(key) { return key ~ /^(llama_|gpu_|settings_set_vocab\(|init_custom\(|sample_sharded\()/ }
+function is_foreign(key) { return key ~ /^(llama_|gpu_|settings_set_vocab\(|set_perf_hook\(|init_custom\(|sample_sharded\()/ }
 
 function make_ffi(    i, j, n, key, name, value, list, type) {
     print "// Every function, struct and value of sampling.h; made from the table of functions.\n" \

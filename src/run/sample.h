@@ -38,6 +38,22 @@ static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *lo
     if (logprobs->support) logprobs->support->mass /= (double)sums.z;
 }
 
+/* Gives the hook of samp_set_perf_hook a line about a draw. was: the counts before it. */
+static SAMPI_COLD void sampi_log_draw(const sampi_sampler *s, int64_t token, const samp_perf_data *was)
+{
+    const char *name[5] = { "{\"token\":", ",\"position\":", ",\"ns\":", ",\"exact\":", ",\"steps\":" };
+    const int64_t value[5] = { token, (int64_t)samp_get_position(&s->base), (int64_t)(s->perf.t_sample_ns - was->t_sample_ns),
+                               (int64_t)(s->perf.n_exact - was->n_exact), (int64_t)(s->perf.n_steps - was->n_steps) };
+    char line[160]; /* five names, and five numbers of at most 20 digits */
+    sampi_text t = { line, sizeof line, 0 };
+    for (int i = 0; i < 5; i++) {
+        sampi_put(&t, name[i]);
+        sampi_put_i64(&t, value[i]);
+    }
+    sampi_put(&t, "}");
+    s->perf_hook(s->perf_user, line, t.len);
+}
+
 /* Makes a draw: applies the mask of a first member that masks, draws by the fast path or by steps, writes
    log-probabilities, and counts. Returns the token or a negative status. A draw from a member alone is an edit of the
    chains that hold the member. */
@@ -46,6 +62,7 @@ static samp_token sampi_sample(const sampi_job *job)
     sampi_sampler *s = job->s;
     samp_token token = -1;
     sampi_row row;
+    const samp_perf_data was = s->perf;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
@@ -70,6 +87,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
 #endif
+    if (s->perf_hook) sampi_log_draw(s, status ? status : token, &was);
     return status ? status : token;
 }
 

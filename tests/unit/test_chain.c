@@ -1240,6 +1240,60 @@ TEST(test_perf)
     samp_free(s);
 }
 
+static void keep_line(void *user, const char *line, size_t n)
+{
+    char *lines = (char *)user;
+    size_t at = strlen(lines);
+    assert_true(at + n + 2 < 2000);
+    memcpy(lines + at, line, n);
+    memcpy(lines + at + n, "\n", 2);
+}
+
+/* A line a draw, also of one that fails and of a batch's rows; none of a clone, and none when it is taken away. */
+TEST(test_perf_hook)
+{
+    char lines[2000] = "", others[2000] = "", want[2000] = "";
+    float logits[N];
+    row(logits, 0);
+    samp_sampler *s = samp_chain_init();
+    assert_ok(samp_chain_add(s, samp_init_top_k(3)));
+    assert_ok(samp_chain_add(s, samp_init_dist(1)));
+    assert_num(samp_set_perf_hook(NULL, keep_line, lines), SAMP_E_NULL);
+    assert_ok(samp_set_perf_hook(s, keep_line, lines));
+    for (int i = 0; i < 3; i++) {
+        uint64_t ns = samp_perf(s).t_sample_ns;
+        samp_token token = i == 1 ? samp_draw(s, logits, N) : samp_sample(s, logits, N);
+        sprintf(want + strlen(want), "{\"token\":%d,\"position\":%d,\"ns\":%llu,\"exact\":0,\"steps\":0}\n", (int)token, i + 1,
+                (unsigned long long)(samp_perf(s).t_sample_ns - ns));
+    }
+    assert_text(lines, want);
+    logits[1] = NAN;
+    uint64_t ns = samp_perf(s).t_sample_ns;
+    assert_num(samp_sample(s, logits, N), SAMP_E_NAN);
+    sprintf(want + strlen(want), "{\"token\":-3,\"position\":3,\"ns\":%llu,\"exact\":0,\"steps\":0}\n",
+            (unsigned long long)(samp_perf(s).t_sample_ns - ns));
+    assert_text(lines, want);
+    row(logits, 0);
+    samp_sampler *copy = samp_clone(s);
+    assert_true(samp_sample(copy, logits, N) >= 0);
+    assert_text(lines, want);
+    assert_ok(samp_set_perf_hook(copy, keep_line, others));
+    samp_logits batch = { 0 };
+    batch.data = logits;
+    batch.n_rows = 1;
+    batch.n_vocab = batch.stride = N;
+    samp_token out;
+    assert_ok(samp_sample_batch(&copy, &batch, &out));
+    char begins[40];
+    sprintf(begins, "{\"token\":%d,\"position\":5,", (int)out);
+    assert_true(!strncmp(others, begins, strlen(begins)));
+    assert_ok(samp_set_perf_hook(s, NULL, NULL));
+    assert_true(samp_sample(s, logits, N) >= 0);
+    assert_text(lines, want);
+    samp_free(copy);
+    samp_free(s);
+}
+
 /* -------------------------------------------------------------------------------------------------- names */
 
 TEST(test_names)

@@ -1298,6 +1298,7 @@ TEST(test_chains_need_none)
     NONE(samp_set_rng, assert_ok(samp_set_rng(s, SAMP_RNG_MT19937)));
     NONE(samp_perf, samp_perf(s));
     NONE(samp_perf_reset, samp_perf_reset(s));
+    NONE(samp_set_perf_hook, assert_ok(samp_set_perf_hook(s, NULL, NULL)));
     NONE(samp_describe, assert_true(samp_describe(s, text, sizeof text) > 0));
     NONE(samp_name, assert_text(samp_name(s), "chain"));
     NONE(samp_reset, samp_reset(s));
