@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10449 samplers/gumbel.h               25739 grammar/entries.h
-     321 api/config.h                    10559 watermark/function.h            26248 grammar/accepting.h
-     352 api/types.h                     10672 watermark/text.h                26587 grammar/history.h
-     674 api/missing.h                   10858 watermark/draw.h                26688 grammar/waiting.h
-     689 api/sample.h                    11063 samplers/mirostat.h             26995 grammar/room.h
-     891 api/chains.h                    11288 samplers/adaptive_p.h           27361 grammar/sampler.h
-    1197 api/samplers.h                  11437 samplers/ras.h                  27615 grammar/forced.h
-    1591 api/gumbel.h                    11500 samplers/replay.h               27802 grammar/hooks.h
-    1620 api/operator.h                  11560 samplers/custom.h               27923 schema/head.h
-    1679 api/kv.h                        11609 config/describe.h               28098 schema/errors.h
-    1876 api/llama_cpp.h                 11778 config/from_params.h            28213 schema/collections.h
-    1924 api/text_error.h                11834 config/orders.h                 28246 schema/references.h
-    1943 api/grammar.h                   12106 config/numbers.h                28562 schema/strings.h
-    2252 api/shards.h                    12251 config/set.h                    28623 schema/numbers.h
-    2365 api/peers.h                     12427 config/texts.h                  28825 schema/sets.h
-    2511 api/drafts.h                    12606 config/settings.h               29078 schema/formats.h
-    2670 api/constraints.h               12721 life/rollback.h                 29347 schema/scalars.h
-    3073 api/watermark.h                 12959 life/chain.h                    29653 schema/goals.h
-    3247 api/stop.h                      13255 life/members.h                  29896 schema/alternatives.h
-    3387 api/vocab.h                     13365 life/update.h                   30436 schema/objects.h
-    3430 api/search.h                    13535 life/copy.h                     31019 schema/arrays.h
-    3604 api/parts.h                     13704 rows/row.h                      31385 schema/satisfiable.h
-    3656 base/switches.h                 13906 rows/reserve.h                  31533 schema/whole.h
-    3959 base/random.h                   13974 rows/pieces.h                   31688 tags/head.h
-    3979 base/mt19937.h                  14083 rows/compact.h                  31816 tags/words.h
-    4051 base/exact.h                    14264 rows/sums.h                     31930 tags/inside.h
-    4268 base/bits128.h                  14391 rows/changes.h                  32069 tags/formats.h
-    4344 base/elements.h                 14468 rows/cuts.h                     32475 grammar/grammars.h
-    4470 watermark/colours.h             14924 rows/typical.h                  32543 peers/tables.h
-    4533 kernels/llama_cpp/contract.h    15232 rows/tail_free.h                33002 peers/values.h
-    4555 kernels/contract.h              15300 rows/selecting.h                33498 peers/llama_server.h
-    4641 kernels/scalar.h                15443 rows/mirostat.h                 33566 peers/stops.h
-    4845 kernels/llama_cpp/scalar.h      15523 watermark/rows.h                33625 peers/wishes.h
-    4854 kernels/sets.h                  15633 rows/flat.h                     33667 peers/fields.h
-    4903 kernels/vectors.h               15703 rows/logprobs.h                 33978 peers/requests.h
-    4985 kernels/avx512.h                15845 rows/support.h                  34186 vocab/pieces.h
-    5070 kernels/avx2.h                  15985 rows/step.h                     34364 vocab/tokenizer_json.h
-    5134 kernels/sse2.h                  16002 run/apply.h                     34582 vocab/gguf.h
-    5151 kernels/neon.h                  16069 run/writing.h                   34757 shards/head.h
-    5174 kernels/wasm.h                  16168 run/arrays.h                    34842 shards/bytes.h
-    5190 kernels/generic.h               16249 run/walk.h                      34939 shards/merging.h
-    5210 kernels/shared.h                16357 run/again.h                     35228 shards/row.h
-    5334 kernels/passes.h                16422 run/finish.h                    35351 shards/answers.h
-    6018 kernels/llama_cpp/passes.h      16463 run/draw.h                      35795 shards/logprobs.h
-    6070 kernels/check.h                 16551 run/sample.h                    36053 shards/taking.h
-    6092 kernels/dispatch.h              16685 run/explain.h                   36190 shards/asking.h
-    6291 core/thresholds.h               16800 watermark/making.h              36319 shards/prefix.h
-    6384 core/array.h                    17022 watermark/tails.h               36541 shards/plans.h
-    6799 core/table.h                    17119 watermark/detect.h              36987 samplers/plans.h
-    6975 core/windows.h                  17344 run/verify.h                    37249 shards/way.h
-    7063 constraints/record.h            17449 run/batch.h                     37395 shards/memory.h
-    7133 watermark/record.h              17635 run/replay.h                    37464 shards/batch.h
-    7152 rows/work.h                     17720 run/guide.h                     37868 drafts/head.h
-    7185 life/past.h                     17761 life/state.h                    37919 drafts/block.h
-    7244 core/record.h                   17922 operator/weights.h              38102 drafts/tree.h
-    7409 core/plans.h                    17997 operator/search.h               38225 drafts/relaxed.h
-    7435 core/fields.h                   18128 operator/run.h                  38306 drafts/ngram.h
-    7538 core/owners.h                   18288 kv/cells.h                      38442 search/head.h
-    7605 core/mt19937.h                  18312 kv/making.h                     38662 search/rows.h
-    7660 core/no_mt19937.h               18532 kv/slot.h                       38744 search/states.h
-    7684 core/making.h                   18664 kv/sequences.h                  38831 search/beams.h
-    7842 core/streams.h                  18794 kv/data.h                       39214 search/unmask.h
-    7878 life/state_fields.h             18923 kv/update.h                     39335 text/automaton.h
-    7966 samplers/llama_cpp.h            19041 kv/state.h                      39406 grammar/patterns.h
-    8106 samplers/logit_bias.h           19240 llama_cpp/functions.h           39555 constraints/automaton.h
-    8191 samplers/patch.h                19302 llama_cpp/object.h              39594 constraints/making.h
-    8239 samplers/penalties.h            19355 llama_cpp/vocabulary.h          39840 constraints/sampler.h
-    8381 samplers/dry.h                  19430 text/reading.h                  39929 constraints/constructors.h
-    8913 samplers/cut.h                  19536 text/strings.h                  40307 constraints/patterns.h
-    8933 samplers/top_n_sigma.h          19634 text/values.h                   40396 constraints/looking.h
-    9069 samplers/top_k.h                19788 text/documents.h                40466 constraints/thinking.h
-    9125 samplers/tail_free.h            19861 grammar/head.h                  40709 constraints/schedule.h
-    9242 samplers/typical.h              19865 grammar/tree.h                  40792 constraints/accepting.h
-    9303 samplers/top_p.h                20507 grammar/building.h              40973 constraints/drawing.h
-    9340 samplers/min_p.h                20903 grammar/finishing.h             41210 constraints/state.h
-    9377 samplers/by_sums.h              21206 grammar/reading.h               41274 constraints/kind.h
-    9507 samplers/top_h.h                21295 grammar/gbnf.h                  41334 constraints/top_p_decay.h
-    9557 samplers/min_k.h                21588 grammar/regex.h                 41410 constraints/timestamps.h
-    9616 samplers/xtc.h                  22005 grammar/derivatives.h           41604 constraints/accessors.h
-    9738 samplers/infill.h               22821 grammar/vocabulary.h            41711 stop/head.h
-    9845 samplers/temperature.h          23275 grammar/triggers.h              41776 stop/search.h
-   10014 samplers/smoothing.h            23749 grammar/matcher.h               41897 stop/making.h
-   10095 samplers/softmax.h              24020 grammar/cache.h                 42054 stop/text.h
-   10125 samplers/drafted.h              24303 grammar/moving.h                42206 stop/patterns.h
-   10150 samplers/greedy.h               24752 grammar/visits.h                42278 stop/settings.h
-   10181 samplers/choose.h               25042 grammar/states.h                42309 core/kinds.h
-   10267 samplers/ratio.h                25200 grammar/items.h                 42351 base/restore.h
-   10331 samplers/draw.h                 25324 grammar/masks.h                 42364 api/license.h
-   10421 samplers/dist.h                 25527 grammar/runs.h
+       2 api/opening.h                   10449 samplers/gumbel.h               25742 grammar/entries.h
+     321 api/config.h                    10559 watermark/function.h            26251 grammar/accepting.h
+     352 api/types.h                     10672 watermark/text.h                26590 grammar/history.h
+     674 api/missing.h                   10858 watermark/draw.h                26691 grammar/waiting.h
+     689 api/sample.h                    11063 samplers/mirostat.h             26998 grammar/room.h
+     891 api/chains.h                    11288 samplers/adaptive_p.h           27364 grammar/sampler.h
+    1197 api/samplers.h                  11437 samplers/ras.h                  27618 grammar/forced.h
+    1591 api/gumbel.h                    11500 samplers/replay.h               27805 grammar/hooks.h
+    1620 api/operator.h                  11560 samplers/custom.h               27926 schema/head.h
+    1679 api/kv.h                        11609 config/describe.h               28101 schema/errors.h
+    1876 api/llama_cpp.h                 11778 config/from_params.h            28216 schema/collections.h
+    1924 api/text_error.h                11834 config/orders.h                 28249 schema/references.h
+    1943 api/grammar.h                   12106 config/numbers.h                28565 schema/strings.h
+    2252 api/shards.h                    12251 config/set.h                    28626 schema/numbers.h
+    2365 api/peers.h                     12427 config/texts.h                  28828 schema/sets.h
+    2511 api/drafts.h                    12606 config/settings.h               29081 schema/formats.h
+    2670 api/constraints.h               12721 life/rollback.h                 29350 schema/scalars.h
+    3073 api/watermark.h                 12959 life/chain.h                    29656 schema/goals.h
+    3247 api/stop.h                      13255 life/members.h                  29899 schema/alternatives.h
+    3387 api/vocab.h                     13365 life/update.h                   30439 schema/objects.h
+    3430 api/search.h                    13535 life/copy.h                     31022 schema/arrays.h
+    3604 api/parts.h                     13704 rows/row.h                      31388 schema/satisfiable.h
+    3656 base/switches.h                 13906 rows/reserve.h                  31536 schema/whole.h
+    3959 base/random.h                   13974 rows/pieces.h                   31691 tags/head.h
+    3979 base/mt19937.h                  14083 rows/compact.h                  31819 tags/words.h
+    4051 base/exact.h                    14264 rows/sums.h                     31933 tags/inside.h
+    4268 base/bits128.h                  14391 rows/changes.h                  32072 tags/formats.h
+    4344 base/elements.h                 14468 rows/cuts.h                     32478 grammar/grammars.h
+    4470 watermark/colours.h             14924 rows/typical.h                  32546 peers/tables.h
+    4533 kernels/llama_cpp/contract.h    15232 rows/tail_free.h                33005 peers/values.h
+    4555 kernels/contract.h              15300 rows/selecting.h                33501 peers/llama_server.h
+    4641 kernels/scalar.h                15443 rows/mirostat.h                 33569 peers/stops.h
+    4845 kernels/llama_cpp/scalar.h      15523 watermark/rows.h                33628 peers/wishes.h
+    4854 kernels/sets.h                  15633 rows/flat.h                     33670 peers/fields.h
+    4903 kernels/vectors.h               15703 rows/logprobs.h                 33981 peers/requests.h
+    4985 kernels/avx512.h                15845 rows/support.h                  34189 vocab/pieces.h
+    5070 kernels/avx2.h                  15985 rows/step.h                     34367 vocab/tokenizer_json.h
+    5134 kernels/sse2.h                  16002 run/apply.h                     34585 vocab/gguf.h
+    5151 kernels/neon.h                  16069 run/writing.h                   34760 shards/head.h
+    5174 kernels/wasm.h                  16168 run/arrays.h                    34845 shards/bytes.h
+    5190 kernels/generic.h               16249 run/walk.h                      34942 shards/merging.h
+    5210 kernels/shared.h                16357 run/again.h                     35231 shards/row.h
+    5334 kernels/passes.h                16422 run/finish.h                    35354 shards/answers.h
+    6018 kernels/llama_cpp/passes.h      16463 run/draw.h                      35798 shards/logprobs.h
+    6070 kernels/check.h                 16551 run/sample.h                    36056 shards/taking.h
+    6092 kernels/dispatch.h              16688 run/explain.h                   36193 shards/asking.h
+    6291 core/thresholds.h               16803 watermark/making.h              36322 shards/prefix.h
+    6384 core/array.h                    17025 watermark/tails.h               36544 shards/plans.h
+    6799 core/table.h                    17122 watermark/detect.h              36990 samplers/plans.h
+    6975 core/windows.h                  17347 run/verify.h                    37252 shards/way.h
+    7063 constraints/record.h            17452 run/batch.h                     37398 shards/memory.h
+    7133 watermark/record.h              17638 run/replay.h                    37467 shards/batch.h
+    7152 rows/work.h                     17723 run/guide.h                     37871 drafts/head.h
+    7185 life/past.h                     17764 life/state.h                    37922 drafts/block.h
+    7244 core/record.h                   17925 operator/weights.h              38105 drafts/tree.h
+    7409 core/plans.h                    18000 operator/search.h               38228 drafts/relaxed.h
+    7435 core/fields.h                   18131 operator/run.h                  38309 drafts/ngram.h
+    7538 core/owners.h                   18291 kv/cells.h                      38445 search/head.h
+    7605 core/mt19937.h                  18315 kv/making.h                     38665 search/rows.h
+    7660 core/no_mt19937.h               18535 kv/slot.h                       38747 search/states.h
+    7684 core/making.h                   18667 kv/sequences.h                  38834 search/beams.h
+    7842 core/streams.h                  18797 kv/data.h                       39217 search/unmask.h
+    7878 life/state_fields.h             18926 kv/update.h                     39338 text/automaton.h
+    7966 samplers/llama_cpp.h            19044 kv/state.h                      39409 grammar/patterns.h
+    8106 samplers/logit_bias.h           19243 llama_cpp/functions.h           39558 constraints/automaton.h
+    8191 samplers/patch.h                19305 llama_cpp/object.h              39597 constraints/making.h
+    8239 samplers/penalties.h            19358 llama_cpp/vocabulary.h          39843 constraints/sampler.h
+    8381 samplers/dry.h                  19433 text/reading.h                  39932 constraints/constructors.h
+    8913 samplers/cut.h                  19539 text/strings.h                  40310 constraints/patterns.h
+    8933 samplers/top_n_sigma.h          19637 text/values.h                   40399 constraints/looking.h
+    9069 samplers/top_k.h                19791 text/documents.h                40469 constraints/thinking.h
+    9125 samplers/tail_free.h            19864 grammar/head.h                  40712 constraints/schedule.h
+    9242 samplers/typical.h              19868 grammar/tree.h                  40795 constraints/accepting.h
+    9303 samplers/top_p.h                20510 grammar/building.h              40976 constraints/drawing.h
+    9340 samplers/min_p.h                20906 grammar/finishing.h             41213 constraints/state.h
+    9377 samplers/by_sums.h              21209 grammar/reading.h               41277 constraints/kind.h
+    9507 samplers/top_h.h                21298 grammar/gbnf.h                  41337 constraints/top_p_decay.h
+    9557 samplers/min_k.h                21591 grammar/regex.h                 41413 constraints/timestamps.h
+    9616 samplers/xtc.h                  22008 grammar/derivatives.h           41607 constraints/accessors.h
+    9738 samplers/infill.h               22824 grammar/vocabulary.h            41714 stop/head.h
+    9845 samplers/temperature.h          23278 grammar/triggers.h              41779 stop/search.h
+   10014 samplers/smoothing.h            23752 grammar/matcher.h               41900 stop/making.h
+   10095 samplers/softmax.h              24023 grammar/cache.h                 42057 stop/text.h
+   10125 samplers/drafted.h              24306 grammar/moving.h                42209 stop/patterns.h
+   10150 samplers/greedy.h               24755 grammar/visits.h                42281 stop/settings.h
+   10181 samplers/choose.h               25045 grammar/states.h                42312 core/kinds.h
+   10267 samplers/ratio.h                25203 grammar/items.h                 42354 base/restore.h
+   10331 samplers/draw.h                 25327 grammar/masks.h                 42367 api/license.h
+   10421 samplers/dist.h                 25530 grammar/runs.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1180,7 +1180,7 @@ SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
 /* Sets the counts to 0. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
-/* samp_set_perf_hook -- sets a function that gets a line for a log after each draw of s, or NULL for none (the default).
+/* samp_set_perf_hook -- sets a function that gets a line for a log after each draw of s, or NULL for none (default).
      line     {"token":7,"position":12,"ns":8300,"exact":0,"steps":0}: the token, or the negative status of a draw that
               failed; the position after it; what the draw adds to t_sample_ns, n_exact and n_steps of samp_perf
      hook     is called by samp_sample, samp_draw, samp_sample_batch and samp_verify, in the thread that draws the row,
@@ -16590,8 +16590,11 @@ static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *lo
 static SAMPI_COLD void sampi_log_draw(const sampi_sampler *s, int64_t token, const samp_perf_data *was)
 {
     const char *name[5] = { "{\"token\":", ",\"position\":", ",\"ns\":", ",\"exact\":", ",\"steps\":" };
-    const int64_t value[5] = { token, (int64_t)samp_get_position(&s->base), (int64_t)(s->perf.t_sample_ns - was->t_sample_ns),
-                               (int64_t)(s->perf.n_exact - was->n_exact), (int64_t)(s->perf.n_steps - was->n_steps) };
+    const samp_perf_data *now = &s->perf;
+    const int64_t position = (int64_t)samp_get_position(&s->base);
+    const int64_t ns = (int64_t)(now->t_sample_ns - was->t_sample_ns);
+    const int64_t value[5] = { token, position, ns, (int64_t)(now->n_exact - was->n_exact),
+                               (int64_t)(now->n_steps - was->n_steps) };
     char line[160]; /* five names, and five numbers of at most 20 digits */
     sampi_text t = { line, sizeof line, 0 };
     for (int i = 0; i < 5; i++) {

@@ -289,7 +289,7 @@ SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
 /* Sets the counts to 0. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
-/* samp_set_perf_hook -- sets a function that gets a line for a log after each draw of s, or NULL for none (the default).
+/* samp_set_perf_hook -- sets a function that gets a line for a log after each draw of s, or NULL for none (default).
      line     {"token":7,"position":12,"ns":8300,"exact":0,"steps":0}: the token, or the negative status of a draw that
               failed; the position after it; what the draw adds to t_sample_ns, n_exact and n_steps of samp_perf
      hook     is called by samp_sample, samp_draw, samp_sample_batch and samp_verify, in the thread that draws the row,

@@ -42,8 +42,11 @@ static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *lo
 static SAMPI_COLD void sampi_log_draw(const sampi_sampler *s, int64_t token, const samp_perf_data *was)
 {
     const char *name[5] = { "{\"token\":", ",\"position\":", ",\"ns\":", ",\"exact\":", ",\"steps\":" };
-    const int64_t value[5] = { token, (int64_t)samp_get_position(&s->base), (int64_t)(s->perf.t_sample_ns - was->t_sample_ns),
-                               (int64_t)(s->perf.n_exact - was->n_exact), (int64_t)(s->perf.n_steps - was->n_steps) };
+    const samp_perf_data *now = &s->perf;
+    const int64_t position = (int64_t)samp_get_position(&s->base);
+    const int64_t ns = (int64_t)(now->t_sample_ns - was->t_sample_ns);
+    const int64_t value[5] = { token, position, ns, (int64_t)(now->n_exact - was->n_exact),
+                               (int64_t)(now->n_steps - was->n_steps) };
     char line[160]; /* five names, and five numbers of at most 20 digits */
     sampi_text t = { line, sizeof line, 0 };
     for (int i = 0; i < 5; i++) {
