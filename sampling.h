@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10449 samplers/gumbel.h               25742 grammar/entries.h
-     321 api/config.h                    10559 watermark/function.h            26251 grammar/accepting.h
-     352 api/types.h                     10672 watermark/text.h                26590 grammar/history.h
-     674 api/missing.h                   10858 watermark/draw.h                26691 grammar/waiting.h
-     689 api/sample.h                    11063 samplers/mirostat.h             26998 grammar/room.h
-     891 api/chains.h                    11288 samplers/adaptive_p.h           27364 grammar/sampler.h
-    1197 api/samplers.h                  11437 samplers/ras.h                  27618 grammar/forced.h
-    1591 api/gumbel.h                    11500 samplers/replay.h               27805 grammar/hooks.h
-    1620 api/operator.h                  11560 samplers/custom.h               27926 schema/head.h
-    1679 api/kv.h                        11609 config/describe.h               28101 schema/errors.h
-    1876 api/llama_cpp.h                 11778 config/from_params.h            28216 schema/collections.h
-    1924 api/text_error.h                11834 config/orders.h                 28249 schema/references.h
-    1943 api/grammar.h                   12106 config/numbers.h                28565 schema/strings.h
-    2252 api/shards.h                    12251 config/set.h                    28626 schema/numbers.h
-    2365 api/peers.h                     12427 config/texts.h                  28828 schema/sets.h
-    2511 api/drafts.h                    12606 config/settings.h               29081 schema/formats.h
-    2670 api/constraints.h               12721 life/rollback.h                 29350 schema/scalars.h
-    3073 api/watermark.h                 12959 life/chain.h                    29656 schema/goals.h
-    3247 api/stop.h                      13255 life/members.h                  29899 schema/alternatives.h
-    3387 api/vocab.h                     13365 life/update.h                   30439 schema/objects.h
-    3430 api/search.h                    13535 life/copy.h                     31022 schema/arrays.h
-    3604 api/parts.h                     13704 rows/row.h                      31388 schema/satisfiable.h
-    3656 base/switches.h                 13906 rows/reserve.h                  31536 schema/whole.h
-    3959 base/random.h                   13974 rows/pieces.h                   31691 tags/head.h
-    3979 base/mt19937.h                  14083 rows/compact.h                  31819 tags/words.h
-    4051 base/exact.h                    14264 rows/sums.h                     31933 tags/inside.h
-    4268 base/bits128.h                  14391 rows/changes.h                  32072 tags/formats.h
-    4344 base/elements.h                 14468 rows/cuts.h                     32478 grammar/grammars.h
-    4470 watermark/colours.h             14924 rows/typical.h                  32546 peers/tables.h
-    4533 kernels/llama_cpp/contract.h    15232 rows/tail_free.h                33005 peers/values.h
-    4555 kernels/contract.h              15300 rows/selecting.h                33501 peers/llama_server.h
-    4641 kernels/scalar.h                15443 rows/mirostat.h                 33569 peers/stops.h
-    4845 kernels/llama_cpp/scalar.h      15523 watermark/rows.h                33628 peers/wishes.h
-    4854 kernels/sets.h                  15633 rows/flat.h                     33670 peers/fields.h
-    4903 kernels/vectors.h               15703 rows/logprobs.h                 33981 peers/requests.h
-    4985 kernels/avx512.h                15845 rows/support.h                  34189 vocab/pieces.h
-    5070 kernels/avx2.h                  15985 rows/step.h                     34367 vocab/tokenizer_json.h
-    5134 kernels/sse2.h                  16002 run/apply.h                     34585 vocab/gguf.h
-    5151 kernels/neon.h                  16069 run/writing.h                   34760 shards/head.h
-    5174 kernels/wasm.h                  16168 run/arrays.h                    34845 shards/bytes.h
-    5190 kernels/generic.h               16249 run/walk.h                      34942 shards/merging.h
-    5210 kernels/shared.h                16357 run/again.h                     35231 shards/row.h
-    5334 kernels/passes.h                16422 run/finish.h                    35354 shards/answers.h
-    6018 kernels/llama_cpp/passes.h      16463 run/draw.h                      35798 shards/logprobs.h
-    6070 kernels/check.h                 16551 run/sample.h                    36056 shards/taking.h
-    6092 kernels/dispatch.h              16688 run/explain.h                   36193 shards/asking.h
-    6291 core/thresholds.h               16803 watermark/making.h              36322 shards/prefix.h
-    6384 core/array.h                    17025 watermark/tails.h               36544 shards/plans.h
-    6799 core/table.h                    17122 watermark/detect.h              36990 samplers/plans.h
-    6975 core/windows.h                  17347 run/verify.h                    37252 shards/way.h
-    7063 constraints/record.h            17452 run/batch.h                     37398 shards/memory.h
-    7133 watermark/record.h              17638 run/replay.h                    37467 shards/batch.h
-    7152 rows/work.h                     17723 run/guide.h                     37871 drafts/head.h
-    7185 life/past.h                     17764 life/state.h                    37922 drafts/block.h
-    7244 core/record.h                   17925 operator/weights.h              38105 drafts/tree.h
-    7409 core/plans.h                    18000 operator/search.h               38228 drafts/relaxed.h
-    7435 core/fields.h                   18131 operator/run.h                  38309 drafts/ngram.h
-    7538 core/owners.h                   18291 kv/cells.h                      38445 search/head.h
-    7605 core/mt19937.h                  18315 kv/making.h                     38665 search/rows.h
-    7660 core/no_mt19937.h               18535 kv/slot.h                       38747 search/states.h
-    7684 core/making.h                   18667 kv/sequences.h                  38834 search/beams.h
-    7842 core/streams.h                  18797 kv/data.h                       39217 search/unmask.h
-    7878 life/state_fields.h             18926 kv/update.h                     39338 text/automaton.h
-    7966 samplers/llama_cpp.h            19044 kv/state.h                      39409 grammar/patterns.h
-    8106 samplers/logit_bias.h           19243 llama_cpp/functions.h           39558 constraints/automaton.h
-    8191 samplers/patch.h                19305 llama_cpp/object.h              39597 constraints/making.h
-    8239 samplers/penalties.h            19358 llama_cpp/vocabulary.h          39843 constraints/sampler.h
-    8381 samplers/dry.h                  19433 text/reading.h                  39932 constraints/constructors.h
-    8913 samplers/cut.h                  19539 text/strings.h                  40310 constraints/patterns.h
-    8933 samplers/top_n_sigma.h          19637 text/values.h                   40399 constraints/looking.h
-    9069 samplers/top_k.h                19791 text/documents.h                40469 constraints/thinking.h
-    9125 samplers/tail_free.h            19864 grammar/head.h                  40712 constraints/schedule.h
-    9242 samplers/typical.h              19868 grammar/tree.h                  40795 constraints/accepting.h
-    9303 samplers/top_p.h                20510 grammar/building.h              40976 constraints/drawing.h
-    9340 samplers/min_p.h                20906 grammar/finishing.h             41213 constraints/state.h
-    9377 samplers/by_sums.h              21209 grammar/reading.h               41277 constraints/kind.h
-    9507 samplers/top_h.h                21298 grammar/gbnf.h                  41337 constraints/top_p_decay.h
-    9557 samplers/min_k.h                21591 grammar/regex.h                 41413 constraints/timestamps.h
-    9616 samplers/xtc.h                  22008 grammar/derivatives.h           41607 constraints/accessors.h
-    9738 samplers/infill.h               22824 grammar/vocabulary.h            41714 stop/head.h
-    9845 samplers/temperature.h          23278 grammar/triggers.h              41779 stop/search.h
-   10014 samplers/smoothing.h            23752 grammar/matcher.h               41900 stop/making.h
-   10095 samplers/softmax.h              24023 grammar/cache.h                 42057 stop/text.h
-   10125 samplers/drafted.h              24306 grammar/moving.h                42209 stop/patterns.h
-   10150 samplers/greedy.h               24755 grammar/visits.h                42281 stop/settings.h
-   10181 samplers/choose.h               25045 grammar/states.h                42312 core/kinds.h
-   10267 samplers/ratio.h                25203 grammar/items.h                 42354 base/restore.h
-   10331 samplers/draw.h                 25327 grammar/masks.h                 42367 api/license.h
-   10421 samplers/dist.h                 25530 grammar/runs.h
+       2 api/opening.h                   10449 samplers/gumbel.h               25705 grammar/runs.h
+     321 api/config.h                    10559 watermark/function.h            25917 grammar/entries.h
+     352 api/types.h                     10672 watermark/text.h                26490 grammar/accepting.h
+     674 api/missing.h                   10858 watermark/draw.h                26829 grammar/history.h
+     689 api/sample.h                    11063 samplers/mirostat.h             26930 grammar/waiting.h
+     891 api/chains.h                    11288 samplers/adaptive_p.h           27237 grammar/room.h
+    1197 api/samplers.h                  11437 samplers/ras.h                  27603 grammar/sampler.h
+    1591 api/gumbel.h                    11500 samplers/replay.h               27857 grammar/forced.h
+    1620 api/operator.h                  11560 samplers/custom.h               28044 grammar/hooks.h
+    1679 api/kv.h                        11609 config/describe.h               28165 schema/head.h
+    1876 api/llama_cpp.h                 11778 config/from_params.h            28340 schema/errors.h
+    1924 api/text_error.h                11834 config/orders.h                 28455 schema/collections.h
+    1943 api/grammar.h                   12106 config/numbers.h                28488 schema/references.h
+    2252 api/shards.h                    12251 config/set.h                    28804 schema/strings.h
+    2365 api/peers.h                     12427 config/texts.h                  28865 schema/numbers.h
+    2511 api/drafts.h                    12606 config/settings.h               29067 schema/sets.h
+    2670 api/constraints.h               12721 life/rollback.h                 29335 schema/formats.h
+    3073 api/watermark.h                 12959 life/chain.h                    29604 schema/scalars.h
+    3247 api/stop.h                      13255 life/members.h                  29910 schema/goals.h
+    3387 api/vocab.h                     13365 life/update.h                   30153 schema/alternatives.h
+    3430 api/search.h                    13535 life/copy.h                     30693 schema/objects.h
+    3604 api/parts.h                     13704 rows/row.h                      31276 schema/arrays.h
+    3656 base/switches.h                 13906 rows/reserve.h                  31642 schema/satisfiable.h
+    3959 base/random.h                   13974 rows/pieces.h                   31790 schema/whole.h
+    3979 base/mt19937.h                  14083 rows/compact.h                  31945 tags/head.h
+    4051 base/exact.h                    14264 rows/sums.h                     32073 tags/words.h
+    4268 base/bits128.h                  14391 rows/changes.h                  32187 tags/inside.h
+    4344 base/elements.h                 14468 rows/cuts.h                     32326 tags/formats.h
+    4470 watermark/colours.h             14924 rows/typical.h                  32732 grammar/grammars.h
+    4533 kernels/llama_cpp/contract.h    15232 rows/tail_free.h                32800 peers/tables.h
+    4555 kernels/contract.h              15300 rows/selecting.h                33259 peers/values.h
+    4641 kernels/scalar.h                15443 rows/mirostat.h                 33755 peers/llama_server.h
+    4845 kernels/llama_cpp/scalar.h      15523 watermark/rows.h                33823 peers/stops.h
+    4854 kernels/sets.h                  15633 rows/flat.h                     33882 peers/wishes.h
+    4903 kernels/vectors.h               15703 rows/logprobs.h                 33924 peers/fields.h
+    4985 kernels/avx512.h                15845 rows/support.h                  34235 peers/requests.h
+    5070 kernels/avx2.h                  15985 rows/step.h                     34443 vocab/pieces.h
+    5134 kernels/sse2.h                  16002 run/apply.h                     34621 vocab/tokenizer_json.h
+    5151 kernels/neon.h                  16069 run/writing.h                   34839 vocab/gguf.h
+    5174 kernels/wasm.h                  16168 run/arrays.h                    35014 shards/head.h
+    5190 kernels/generic.h               16249 run/walk.h                      35099 shards/bytes.h
+    5210 kernels/shared.h                16357 run/again.h                     35196 shards/merging.h
+    5334 kernels/passes.h                16422 run/finish.h                    35485 shards/row.h
+    6018 kernels/llama_cpp/passes.h      16463 run/draw.h                      35608 shards/answers.h
+    6070 kernels/check.h                 16551 run/sample.h                    36052 shards/logprobs.h
+    6092 kernels/dispatch.h              16688 run/explain.h                   36310 shards/taking.h
+    6291 core/thresholds.h               16803 watermark/making.h              36447 shards/asking.h
+    6384 core/array.h                    17025 watermark/tails.h               36576 shards/prefix.h
+    6799 core/table.h                    17122 watermark/detect.h              36798 shards/plans.h
+    6975 core/windows.h                  17347 run/verify.h                    37244 samplers/plans.h
+    7063 constraints/record.h            17452 run/batch.h                     37506 shards/way.h
+    7133 watermark/record.h              17638 run/replay.h                    37652 shards/memory.h
+    7152 rows/work.h                     17723 run/guide.h                     37721 shards/batch.h
+    7185 life/past.h                     17764 life/state.h                    38125 drafts/head.h
+    7244 core/record.h                   17925 operator/weights.h              38176 drafts/block.h
+    7409 core/plans.h                    18000 operator/search.h               38359 drafts/tree.h
+    7435 core/fields.h                   18131 operator/run.h                  38482 drafts/relaxed.h
+    7538 core/owners.h                   18291 kv/cells.h                      38563 drafts/ngram.h
+    7605 core/mt19937.h                  18315 kv/making.h                     38699 search/head.h
+    7660 core/no_mt19937.h               18535 kv/slot.h                       38919 search/rows.h
+    7684 core/making.h                   18667 kv/sequences.h                  39001 search/states.h
+    7842 core/streams.h                  18797 kv/data.h                       39088 search/beams.h
+    7878 life/state_fields.h             18926 kv/update.h                     39471 search/unmask.h
+    7966 samplers/llama_cpp.h            19044 kv/state.h                      39592 text/automaton.h
+    8106 samplers/logit_bias.h           19243 llama_cpp/functions.h           39663 grammar/patterns.h
+    8191 samplers/patch.h                19305 llama_cpp/object.h              39812 constraints/automaton.h
+    8239 samplers/penalties.h            19358 llama_cpp/vocabulary.h          39851 constraints/making.h
+    8381 samplers/dry.h                  19433 text/reading.h                  40097 constraints/sampler.h
+    8913 samplers/cut.h                  19539 text/strings.h                  40186 constraints/constructors.h
+    8933 samplers/top_n_sigma.h          19637 text/values.h                   40564 constraints/patterns.h
+    9069 samplers/top_k.h                19791 text/documents.h                40653 constraints/looking.h
+    9125 samplers/tail_free.h            19864 grammar/head.h                  40723 constraints/thinking.h
+    9242 samplers/typical.h              19868 grammar/tree.h                  40966 constraints/schedule.h
+    9303 samplers/top_p.h                20515 grammar/building.h              41049 constraints/accepting.h
+    9340 samplers/min_p.h                20914 grammar/finishing.h             41230 constraints/drawing.h
+    9377 samplers/by_sums.h              21217 grammar/reading.h               41467 constraints/state.h
+    9507 samplers/top_h.h                21306 grammar/gbnf.h                  41531 constraints/kind.h
+    9557 samplers/min_k.h                21599 grammar/regex.h                 41591 constraints/top_p_decay.h
+    9616 samplers/xtc.h                  22016 grammar/derivatives.h           41667 constraints/timestamps.h
+    9738 samplers/infill.h               22706 grammar/searching.h             41861 constraints/accessors.h
+    9845 samplers/temperature.h          22990 grammar/vocabulary.h            41968 stop/head.h
+   10014 samplers/smoothing.h            23444 grammar/triggers.h              42033 stop/search.h
+   10095 samplers/softmax.h              23918 grammar/matcher.h               42154 stop/making.h
+   10125 samplers/drafted.h              24196 grammar/cache.h                 42311 stop/text.h
+   10150 samplers/greedy.h               24479 grammar/moving.h                42463 stop/patterns.h
+   10181 samplers/choose.h               24930 grammar/visits.h                42535 stop/settings.h
+   10267 samplers/ratio.h                25220 grammar/states.h                42566 core/kinds.h
+   10331 samplers/draw.h                 25378 grammar/items.h                 42608 base/restore.h
+   10421 samplers/dist.h                 25502 grammar/masks.h                 42621 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19922,10 +19922,11 @@ enum {
     SAMPI_FACT_ALIVE = 8, /* the node matches at least one text */
     /* the node matches no text; this is found without a search if a required part matches no text */
     SAMPI_FACT_DEAD = 16,
+    SAMPI_FACT_COUNT = 32, /* the node contains a repetition or a list that counts beyond 1 */
     SAMPI_FACT_OPEN = 64,  /* sampi_grammar_visit is inside the node */
     SAMPI_FACT_DONE = 128, /* sampi_grammar_visit has left the node */
-    SAMPI_FACTS_OF_PARTS = SAMPI_FACT_EMPTY | SAMPI_FACT_CALLS | SAMPI_FACT_AND |
-                           SAMPI_FACT_DEAD /* the bits that can be computed from the node's children */
+    SAMPI_FACTS_OF_PARTS = SAMPI_FACT_EMPTY | SAMPI_FACT_CALLS | SAMPI_FACT_AND | SAMPI_FACT_DEAD |
+                           SAMPI_FACT_COUNT /* the bits that can be computed from the node's children */
 };
 
 typedef struct sampi_expr {
@@ -20324,14 +20325,16 @@ static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sam
 }
 
 /* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be completed,
-   else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. */
+   else neither; and SAMPI_FACT_COUNT if its number of members has bounds. e.c is twice the number of members that have
+   come, + 1 if a separator was read behind them. */
 static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_list_progress p = sampi_list_progress_of(t, e);
     const bool enough = p.count >= p.list.least,
                more = p.list.other != SAMPI_NEVER || p.count + p.may_come >= p.list.least;
-    if (p.dead || p.must_come > p.list.most - p.count || !more) return SAMPI_FACT_DEAD;
-    return !(e->c & 1) && enough && p.must_come == 0 ? SAMPI_FACT_EMPTY : 0;
+    const uint8_t counts = p.list.least > 1 || p.list.most < INT32_MAX ? SAMPI_FACT_COUNT : 0;
+    if (p.dead || p.must_come > p.list.most - p.count || !more) return SAMPI_FACT_DEAD | counts;
+    return (!(e->c & 1) && enough && p.must_come == 0 ? SAMPI_FACT_EMPTY : 0) | counts;
 }
 
 /* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
@@ -20353,7 +20356,8 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
 /* Computes the bits of sampi_expr.facts from a node's parts. */
 static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND, passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
+    const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND | SAMPI_FACT_COUNT,
+                  passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
     int32_t a, b, any, all;
     switch (e->kind) {
         case SAMPI_NODE_NEVER: return SAMPI_FACT_DEAD;
@@ -20376,6 +20380,7 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_REPEAT:
             a = sampi_facts_of(t, e->a);
             if (e->b == 0) a = (a & shared) | SAMPI_FACT_EMPTY;
+            if (e->b > 1 || e->c > 1) a |= SAMPI_FACT_COUNT;
             return (uint8_t)(a & (shared | passed));
         case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
         case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
@@ -20670,6 +20675,9 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
     if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
     if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
+    sampi_cover cover;
+    if (sampi_cover_of(t, a, &cover) && sampi_is_covered(t, b, &cover)) return b;
+    if (sampi_cover_of(t, b, &cover) && sampi_is_covered(t, a, &cover)) return a;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
@@ -22195,6 +22203,91 @@ static void sampi_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
     }
 }
 
+/* A sequence that begins with a repetition: at least `least` and at most `most` times `one`, followed by `rest`.
+   Anything that is not repeated comes once. */
+typedef struct sampi_counted {
+    sampi_node one, rest;
+    int32_t least, most; /* most: INT32_MAX if there is no upper bound */
+} sampi_counted;
+
+static sampi_counted sampi_counted_of(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n), *first = e->kind == SAMPI_NODE_SEQ ? sampi_at(t, e->a) : e;
+    sampi_counted c = { e->kind == SAMPI_NODE_SEQ ? e->a : n, e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY, 1, 1 };
+    if (first->kind != SAMPI_NODE_REPEAT) return c;
+    c.one = first->a;
+    c.least = sampi_at(t, first->a)->facts & SAMPI_FACT_EMPTY ? 0 : first->b;
+    c.most = first->c < 0 ? INT32_MAX : first->c;
+    return c;
+}
+
+/* Returns one node for the texts of x and of y, if these differ only in how often their parts are repeated, and the
+   numbers of repetitions join to one range: of a{2,4}b and a{3,7}b, a{2,7}b. */
+static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y)
+{
+    enum { PARTS = 16 };
+    sampi_tree *t = &d->tree;
+    const sampi_node whole[2] = { x, y };
+    sampi_counted part[PARTS];
+    bool in_y = true, in_x = true, touch = true; /* the numbers of x are among those of y, or the other way round */
+    int32_t n = 0, n_differ = 0;
+    for (; x != y; n++) {
+        sampi_counted a = sampi_counted_of(t, x), b = sampi_counted_of(t, y);
+        const sampi_counted none_a = { b.one, x, 0, 0 }, none_b = { a.one, y, 0, 0 };
+        if (n == PARTS) return -1;
+        if (a.rest == y && a.most > 1)
+            b = none_b;
+        else if (b.rest == x && b.most > 1)
+            a = none_a;
+        else if (a.one != b.one)
+            return -1;
+        x = a.rest;
+        y = b.rest;
+        in_y &= a.least >= b.least && a.most <= b.most;
+        in_x &= b.least >= a.least && b.most <= a.most;
+        touch &= a.least - 1 <= b.most && b.least - 1 <= a.most;
+        n_differ += a.least != b.least || a.most != b.most;
+        if (n_differ > 1 && !in_y && !in_x) return -1;
+        part[n] = a;
+        if (b.least < a.least) part[n].least = b.least;
+        if (b.most > a.most) part[n].most = b.most;
+    }
+    sampi_charge(d, n);
+    if (in_y || in_x) return whole[in_y];
+    if (!touch) return -1;
+    while (n-- > 0) {
+        const int32_t most = part[n].most == INT32_MAX ? -1 : part[n].most;
+        x = sampi_checked_node(
+            d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
+    }
+    return x;
+}
+
+/* Joins alternatives that differ only in how often their parts are repeated. */
+static bool sampi_join_all_counts(sampi_deriver *d, sampi_node *n, int32_t count)
+{
+    enum { TRIES = 1 << 12 };
+    int32_t tries = 0;
+    bool joined = false;
+    for (int32_t i = 0; i < count && tries < TRIES; i++) {
+        bool again = false; /* n[i] was joined with another one, and may now touch what it did not touch before */
+        if (!(sampi_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT)) continue;
+        for (int32_t k = 0; k < count && tries < TRIES; k++) {
+            if (n[k] == SAMPI_NEVER || n[k] == n[i]) continue;
+            if (k < i && !again && (sampi_at(&d->tree, n[k])->facts & SAMPI_FACT_COUNT)) continue;
+            tries++;
+            const sampi_node both = sampi_join_counts(d, n[i], n[k]);
+            if (both < 0 || d->status) continue;
+            n[k] = SAMPI_NEVER;
+            n[i] = both;
+            joined = again = true;
+            k = -1;
+        }
+    }
+    sampi_charge(d, tries / 4);
+    return joined;
+}
+
 /* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
 static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
 {
@@ -22204,6 +22297,9 @@ static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
     sampi_sort_nodes(n, count);
+    int32_t counts = 0;
+    for (int32_t i = 0; i < count && count > 1; i++) counts |= sampi_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT;
+    if (counts && sampi_join_all_counts(d, n, count)) sampi_sort_nodes(n, count);
     if (count > 1) sampi_drop_contained(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_checked_node(d, sampi_tree_alt(&d->tree, n[i], all));
@@ -22607,6 +22703,10 @@ static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first
     }
 }
 
+/* ---- src/grammar/searching.h ---- */
+/* ---- derivatives: whether any text is left ----
+  An expression with an AND may match no text at all; a search for a text finds out. */
+
 enum {
     SAMPI_DISTANCE_INFINITE = 1 << 20, /* an infinite distance, as no text is possible */
     /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
@@ -22685,6 +22785,58 @@ static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int
     memo->byte = SAMPI_MEMO_DISTANCE + in;
     memo->result = far;
     return far;
+}
+
+/* ---- counts that are far from their bounds ----
+  While more repetitions may come than the next bytes can contain, it does not matter how many: a node with other
+     numbers, which many nodes share, answers for it. */
+
+/* How sampi_near changes a node. far: a number above this is far from a bound; with `fine` a number above 64 or 24 is
+   so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the largest
+   of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be changed too,
+   which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound is far, and
+   was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. */
+typedef struct sampi_nearness {
+    int32_t far;
+    bool fine, wide, exact, rigid;
+    int32_t patience, n_changed;
+} sampi_nearness;
+
+/* Returns a node that is the same for all counts that are far from their bounds; n itself if there is none. */
+static sampi_node sampi_near(sampi_deriver *d, sampi_node n, sampi_nearness *is)
+{
+    sampi_tree *t = &d->tree;
+    if (!(sampi_at(t, n)->facts & SAMPI_FACT_COUNT) || --is->patience < 0) return n;
+    const sampi_expr e = *sampi_at(t, sampi_inlined(d, n));
+    int32_t least = e.b, most = e.c, far = is->far;
+    const int32_t bottom = d->work.n, n_changed = is->n_changed;
+    switch (e.kind) {
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_AND: {
+            const sampi_node a = sampi_near(d, e.a, is), b = sampi_near(d, e.b, is);
+            if (is->n_changed == n_changed) return n;
+            return e.kind == SAMPI_NODE_SEQ ? sampi_join_sequence(d, a, b)
+                                            : sampi_checked_node(d, sampi_tree_and(t, a, b));
+        }
+        case SAMPI_NODE_ALT: {
+            sampi_node rest = sampi_inlined(d, n);
+            for (; sampi_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_at(t, rest)->b)
+                sampi_push_alternatives(d, sampi_near(d, sampi_at(t, rest)->a, is));
+            sampi_push_alternatives(d, sampi_near(d, rest, is));
+            if (is->n_changed != n_changed) return sampi_join_alternatives(d, bottom);
+            d->work.n = bottom;
+            return n;
+        }
+        case SAMPI_NODE_REPEAT:
+            if (is->fine && most <= far) far = most > 64 ? 64 : 24;
+            if (least > far && is->exact) least = far + 1;
+            is->rigid |= least > far && !is->exact;
+            if (most > far && !is->rigid) most = is->wide ? -1 : far;
+            if (least == e.b && most == e.c) return n;
+            is->n_changed++;
+            return sampi_checked_node(d, sampi_tree_repeat(t, e.a, least, most));
+        default: return n;
+    }
 }
 
 /* A node that sampi_search_match has reached. from: the index of the node whose derivative it is (-1: the start);
@@ -22782,6 +22934,20 @@ static bool sampi_search_match(sampi_deriver *d, sampi_node start)
     return found;
 }
 
+static bool sampi_matches_any(sampi_deriver *d, sampi_node n);
+
+/* Returns whether n certainly matches a text, because a node does that has no other texts and that other counts share.
+   */
+static bool sampi_is_near_alive(sampi_deriver *d, sampi_node n)
+{
+    enum { FAR = 32, PATIENCE = 64 };
+    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
+    const sampi_node near = sampi_near(d, n, &is);
+    if (near == n || d->status || !sampi_matches_any(d, near)) return false;
+    sampi_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
+    return true;
+}
+
 /* Returns whether n can match any text. */
 static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
 {
@@ -22808,7 +22974,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
             n = e.a;
             continue;
         } else {
-            alive = (known & SAMPI_FACT_CALLS) || sampi_search_match(d, n);
+            alive = (known & SAMPI_FACT_CALLS) || sampi_is_near_alive(d, n) || sampi_search_match(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {
@@ -23777,6 +23943,10 @@ typedef struct sampi_free_run {
     bool explored, stops;
 } sampi_free_run;
 
+/* Where the state `near` of a state serves for it: everywhere; from the roots of the tries (as a parent of 0 or 1); or
+   nowhere, as it is not known: the state was met as the near one of another state. */
+enum { SAMPI_NEAR_ALL, SAMPI_NEAR_ROOTS, SAMPI_NEAR_MET = 3 };
+
 /* A state of the lazy DFA. node, flags, n_calls and calls never change. */
 typedef struct sampi_dfa_state {
     sampi_node node;
@@ -23787,6 +23957,9 @@ typedef struct sampi_dfa_state {
        (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
     uint32_t *next_classes, *call_classes;
     int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
+    /* 4 times the state that allows the same tokens and whose counts are far from their bounds (sampi_near_state), plus
+       one of SAMPI_NEAR_*; 0: not computed yet */
+    int32_t near;
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. */
     int32_t run[2];
 } sampi_dfa_state;
@@ -24522,6 +24695,8 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
         made->used = (int32_t)(0u - sampi_move_age(v, &s->used));
         made->single_kinds = SAMPI_INT_GET(&s->single_kinds);
         for (int k = 0; k < 2; k++) made->run[k] = SAMPI_INT_GET(&s->run[k]);
+        const int32_t near = SAMPI_INT_GET(&s->near), at = v->states[near >> 2];
+        made->near = at || near == SAMPI_NEAR_MET ? at << 2 | (near & 3) : 0;
         sampi_call *calls = (sampi_call *)sampi_move_bytes(chunk, s->calls, (size_t)s->n_calls * sizeof *calls);
         for (int32_t c = 0; c < s->n_calls; c++) calls[c].then = v->nodes[calls[c].then];
         made->calls = calls;
@@ -24533,8 +24708,8 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
         const int32_t *row = v->from->next + (size_t)i * (size_t)v->n_classes;
         int32_t *next = to->next + (size_t)v->states[i] * (size_t)v->n_classes;
         for (int32_t c = 0; c < v->n_classes; c++) {
-            const int32_t at = SAMPI_INT_GET(&row[c]);
-            next[c] = at <= 0 ? at : v->states[at] ? v->states[at] : -1;
+            const int32_t to_state = SAMPI_INT_GET(&row[c]);
+            next[c] = to_state <= 0 ? to_state : v->states[to_state] ? v->states[to_state] : -1;
         }
     }
     to->n_states = 1 + v->chosen.states;
@@ -26042,12 +26217,76 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
     return at;
 }
 
+enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
+static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
+
+/* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
+static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
+{
+    if (first < 0 || second < 0) return false;
+    const sampi_entry *a = sampi_entry_at(m, first), *b = sampi_entry_at(m, second);
+    return a->n_tokens == b->n_tokens && a->n_exits == b->n_exits && !a->bits == !b->bits &&
+           (!a->bits || a->bits == b->bits || !memcmp(a->bits, b->bits, m->index->n_mask * (size_t)4)) &&
+           (!a->n_tokens || !memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * 4)) &&
+           (!a->n_exits || !memcmp(a->exits, b->exits, (size_t)a->n_exits * 4));
+}
+
+/* Returns a state that allows at least as much as the state `here`, if its entry is also this state's: their entries
+   are compared with that of a third state, which allows at most as much. */
+static int32_t sampi_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
+{
+    const sampi_node node = sampi_dfa_state_at(m, here)->node;
+    const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
+    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
+    const sampi_node more = sampi_near(&m->d, node, &wide);
+    if (!wide.n_changed || wide.rigid || m->d.status) return here;
+    narrow.wide = false;
+    const int32_t above = sampi_state_of(m, more), below = sampi_state_of(m, sampi_near(&m->d, node, &narrow));
+    if (!above || !below || m->d.status) return here;
+    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    if (!SAMPI_INT_GET(met)) {
+        SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
+        return here;
+    }
+    return sampi_same_entries(m, sampi_entry_of(m, parent, above), sampi_entry_of(m, parent, below)) ? above : here;
+}
+
+/* Returns the state whose entry at a parent's exits serves for `state`, as long as counts are far from their bounds. */
+static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    for (;;) {
+        sampi_dfa_state *s = sampi_dfa_state_at(m, state);
+        const int32_t known = SAMPI_INT_GET(&s->near), to = known >> 2, how = known & SAMPI_NEAR_MET;
+        const uint8_t facts = sampi_at(&m->d.tree, s->node)->facts;
+        if (!(facts & SAMPI_FACT_COUNT) || m->d.status) return state;
+        if (to && how == SAMPI_NEAR_ROOTS + parent) return to;
+        if (to && how == SAMPI_NEAR_ALL) {
+            state = to;
+            continue;
+        }
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
+        const int32_t near = facts & SAMPI_FACT_AND ? state : sampi_state_of(m, sampi_near(&m->d, s->node, &is));
+        if (m->d.status) return state; /* the node may be incomplete */
+        if (near && near != state) {
+            SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);
+            state = near;
+            continue;
+        }
+        if (parent >= 2) return state;
+        const int32_t other = sampi_near_compared(m, parent, state);
+        if (!m->d.status) SAMPI_INT_PUT(&s->near, other << 2 | (SAMPI_NEAR_ROOTS + parent));
+        return other;
+    }
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
+    state = sampi_near_state(m, parent, state);
     int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
+    if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
@@ -29020,6 +29259,16 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     return SAMPI_NEVER;
 }
 
+/* Returns the strings of a length, which is the node `all` with the repetition r. */
+static SAMPI_COLD sampi_node sampi_schema_shortest_length(const sampi_schema *x, sampi_node all, const sampi_expr *r,
+                                                          sampi_node other)
+{
+    const sampi_tree *t = x->tree;
+    if (other < 0 || sampi_at(t, other)->kind != SAMPI_NODE_SEQ || sampi_at(t, other)->a != sampi_at(t, x->string)->a)
+        return all;
+    return sampi_schema_strings_of_length(x, x->character, r->b, r->c);
+}
+
 /* Returns the node of the texts that both a and b match. */
 static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_node a, sampi_node b)
 {
@@ -29027,7 +29276,12 @@ static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_no
     sampi_node both = sampi_schema_both_multiples(x, a, b);
     if (both == SAMPI_NEVER) both = sampi_schema_both_multiples(x, b, a);
     if (both != SAMPI_NEVER) return both;
-    if (!sampi_schema_is_length(x, a, &p) || !sampi_schema_is_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    const bool a_is = sampi_schema_is_length(x, a, &p), b_is = sampi_schema_is_length(x, b, &q);
+    if (!a_is || !b_is) {
+        if (a_is) a = sampi_schema_shortest_length(x, a, &p, b);
+        if (b_is) b = sampi_schema_shortest_length(x, b, &q, a);
+        return sampi_tree_and(x->tree, a, b);
+    }
     int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
     return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
                                      : sampi_schema_strings_of_length(x, p.a == x->any ? q.a : p.a, least, most);

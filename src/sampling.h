@@ -444,6 +444,7 @@ extern "C" {
 #include "grammar/gbnf.h"
 #include "grammar/regex.h"
 #include "grammar/derivatives.h"
+#include "grammar/searching.h"
 #include "grammar/vocabulary.h"
 #include "grammar/triggers.h"
 #include "grammar/matcher.h"

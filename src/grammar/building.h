@@ -166,6 +166,9 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
     if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
     if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
+    sampi_cover cover;
+    if (sampi_cover_of(t, a, &cover) && sampi_is_covered(t, b, &cover)) return b;
+    if (sampi_cover_of(t, b, &cover) && sampi_is_covered(t, a, &cover)) return a;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 

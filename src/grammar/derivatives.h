@@ -194,6 +194,93 @@ static void sampi_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
     }
 }
 
+/* A sequence that begins with a repetition: at least `least` and at most `most` times `one`, followed by `rest`.
+   Anything that is not repeated comes once. */
+typedef struct sampi_counted {
+    sampi_node one, rest;
+    int32_t least, most; /* most: INT32_MAX if there is no upper bound */
+} sampi_counted;
+
+static sampi_counted sampi_counted_of(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n), *first = e->kind == SAMPI_NODE_SEQ ? sampi_at(t, e->a) : e;
+    sampi_counted c = { e->kind == SAMPI_NODE_SEQ ? e->a : n, e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY, 1, 1 };
+    if (first->kind != SAMPI_NODE_REPEAT) return c;
+    c.one = first->a;
+    c.least = sampi_at(t, first->a)->facts & SAMPI_FACT_EMPTY ? 0 : first->b;
+    c.most = first->c < 0 ? INT32_MAX : first->c;
+    return c;
+}
+
+/* Returns one node for the texts of x and of y, if these differ only in how often their parts are repeated, and the
+   numbers of repetitions join to one range: of a{2,4}b and a{3,7}b, a{2,7}b. Otherwise returns -1. */
+static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y)
+{
+    enum { PARTS = 16 };
+    sampi_tree *t = &d->tree;
+    const sampi_node whole[2] = { x, y };
+    sampi_counted part[PARTS];
+    bool in_y = true, in_x = true, touch = true; /* the numbers of x are among those of y, or the other way round */
+    int32_t n = 0, n_differ = 0;
+    for (; x != y; n++) {
+        sampi_counted a = sampi_counted_of(t, x), b = sampi_counted_of(t, y);
+        const sampi_counted none_a = { b.one, x, 0, 0 }, none_b = { a.one, y, 0, 0 };
+        if (n == PARTS) return -1;
+        if (a.rest == y && a.most > 1)
+            b = none_b;
+        else if (b.rest == x && b.most > 1)
+            a = none_a;
+        else if (a.one != b.one)
+            return -1;
+        x = a.rest;
+        y = b.rest;
+        in_y &= a.least >= b.least && a.most <= b.most;
+        in_x &= b.least >= a.least && b.most <= a.most;
+        touch &= a.least - 1 <= b.most && b.least - 1 <= a.most;
+        n_differ += a.least != b.least || a.most != b.most;
+        if (n_differ > 1 && !in_y && !in_x) return -1;
+        part[n] = a;
+        if (b.least < a.least) part[n].least = b.least;
+        if (b.most > a.most) part[n].most = b.most;
+    }
+    sampi_charge(d, n);
+    if (in_y || in_x) return whole[in_y];
+    if (!touch) return -1;
+    while (n-- > 0) {
+        const int32_t most = part[n].most == INT32_MAX ? -1 : part[n].most;
+        x = sampi_checked_node(
+            d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
+    }
+    return x;
+}
+
+/* Joins alternatives that differ only in how often their parts are repeated. Without this, an ambiguous repetition that
+   is counted would have an alternative for each number that is possible. Alternatives that were joined with others
+   become NEVER. Returns whether any were joined. */
+static bool sampi_join_all_counts(sampi_deriver *d, sampi_node *n, int32_t count)
+{
+    enum { TRIES = 1 << 12 };
+    int32_t tries = 0;
+    bool joined = false;
+    for (int32_t i = 0; i < count && tries < TRIES; i++) {
+        bool again = false; /* n[i] was joined with another one, and may now touch what it did not touch before */
+        if (!(sampi_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT)) continue;
+        for (int32_t k = 0; k < count && tries < TRIES; k++) {
+            if (n[k] == SAMPI_NEVER || n[k] == n[i]) continue;
+            if (k < i && !again && (sampi_at(&d->tree, n[k])->facts & SAMPI_FACT_COUNT)) continue;
+            tries++;
+            const sampi_node both = sampi_join_counts(d, n[i], n[k]);
+            if (both < 0 || d->status) continue;
+            n[k] = SAMPI_NEVER;
+            n[i] = both;
+            joined = again = true;
+            k = -1;
+        }
+    }
+    sampi_charge(d, tries / 4);
+    return joined;
+}
+
 /* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
 static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
 {
@@ -203,6 +290,9 @@ static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
     if (d->status) return SAMPI_NEVER;
     sampi_charge(d, count);
     sampi_sort_nodes(n, count);
+    int32_t counts = 0;
+    for (int32_t i = 0; i < count && count > 1; i++) counts |= sampi_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT;
+    if (counts && sampi_join_all_counts(d, n, count)) sampi_sort_nodes(n, count);
     if (count > 1) sampi_drop_contained(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_checked_node(d, sampi_tree_alt(&d->tree, n[i], all));
@@ -618,229 +708,5 @@ static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first
                 if (found < 0) found = c;
                 first[c] = (uint8_t)found;
             }
-    }
-}
-
-enum {
-    SAMPI_DISTANCE_INFINITE = 1 << 20, /* an infinite distance, as no text is possible */
-    /* distances are kept in the memo like derivatives, as those by the bytes 256 and 257, which do not exist */
-    SAMPI_MEMO_DISTANCE = 256
-};
-
-/* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
-   The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
-   progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
-   x. *patience is the number of nodes that may still be visited. */
-static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
-
-/* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
-static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
-{
-    const sampi_tree *t = &d->tree;
-    const int kind = e->kind;
-    const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
-    int32_t far = all ? 0 : SAMPI_DISTANCE_INFINITE;
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e->a, in, patience);
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e->b, in, patience);
-    for (const sampi_expr *now = e; now && *patience > 0;) {
-        const sampi_expr *rest = sampi_at(t, now->b);
-        const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
-        for (int i = 0; i < (last ? 2 : 1); i++) {
-            const int32_t part = sampi_distance(d, i ? now->b : now->a, in, patience);
-            far = all ? far + part : part < far ? part : far;
-        }
-        if (far > SAMPI_DISTANCE_INFINITE) far = SAMPI_DISTANCE_INFINITE;
-        now = last ? NULL : rest;
-    }
-    return far;
-}
-
-/* Returns the estimate of sampi_distance for a MULTIPLE node: the least number of digits after which the number can be
-   a multiple. */
-static int32_t sampi_multiple_distance(const sampi_expr *e)
-{
-    int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
-    int32_t far = -(e->c / 8);
-    while (room < e->a && (e->a - rest) % e->a >= room) {
-        rest = rest * 10 % e->a;
-        room *= 10;
-        far++;
-    }
-    return far < 1 ? 1 : far;
-}
-
-static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
-{
-    n = sampi_inlined(d, n);
-    const sampi_expr *e = sampi_at(&d->tree, n);
-    int32_t far = in != ((e->facts & SAMPI_FACT_EMPTY) != 0);
-    if (--*patience < 0) return 0;
-    switch (e->kind) {
-        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(e) : far;
-        case SAMPI_NODE_NEVER: return in ? SAMPI_DISTANCE_INFINITE : 0;
-        case SAMPI_NODE_TEXT: return in ? e->b : 0;
-        case SAMPI_NODE_NOT: return sampi_distance(d, e->a, !in, patience);
-        case SAMPI_NODE_REPEAT:
-            if (!in || e->b == 0) return far;
-            far = sampi_distance(d, e->a, in, patience);
-            return far < SAMPI_DISTANCE_INFINITE / e->b ? far * e->b : SAMPI_DISTANCE_INFINITE;
-        case SAMPI_NODE_SEQ:
-            if (!in) return far;
-            break;
-        case SAMPI_NODE_ALT:
-        case SAMPI_NODE_AND: break;
-        default: return far;
-    }
-    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_MEMO_DISTANCE + in);
-    if (memo->node == n && memo->byte == SAMPI_MEMO_DISTANCE + in) return memo->result;
-    far = sampi_distance_of_parts(d, e, in, patience);
-    if (*patience < 0) return far;
-    memo->node = n;
-    memo->byte = SAMPI_MEMO_DISTANCE + in;
-    memo->result = far;
-    return far;
-}
-
-/* A node that sampi_search_match has reached. from: the index of the node whose derivative it is (-1: the start);
-   before: the index of the node with the same distance that was reached before it; looked_at: whether its own
-   derivatives were computed. The reached nodes are on the stack from index `first` on. */
-typedef struct sampi_reached {
-    sampi_node node;
-    int32_t from, before, looked_at;
-} sampi_reached;
-
-enum { SAMPI_DISTANCES = 1024 }; /* larger distances are cut off at SAMPI_DISTANCES - 1 */
-
-static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
-{
-    return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
-}
-
-/* Adds a node that the search has reached, with index i, and returns its distance (sampi_distance). nearest [distance]
-   is the index of the newest node with this distance, or -1. */
-static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
-{
-    enum { MANY = 512 };
-    int32_t patience = MANY, far = sampi_distance(d, node, true, &patience);
-    sampi_charge(d, (MANY - patience) / 4);
-    if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
-    const sampi_reached reached = { node, from, nearest[far], 0 };
-    void *room = sampi_append(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
-    if (room) memcpy(room, &reached, sizeof reached);
-    nearest[far] = i;
-    return far;
-}
-
-/* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
-   text, the newest. Such a node must exist. *far is a lower bound of its distance on entry, and its distance on
-   return. */
-static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
-{
-    for (;;) {
-        const int32_t at = nearest[*far];
-        if (at < 0) {
-            ++*far;
-            continue;
-        }
-        if (!sampi_reached_at(d, first, at)->looked_at) return at;
-        nearest[*far] = sampi_reached_at(d, first, at)->before;
-    }
-}
-
-/* Returns whether the facts about a node that the search has reached show that it matches some text. */
-static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
-{
-    const int32_t known = sampi_facts_of(&d->tree, n);
-    return !(known & SAMPI_FACT_DEAD) &&
-           ((known & (SAMPI_FACT_EMPTY | SAMPI_FACT_ALIVE)) || !(known & SAMPI_FACT_AND));
-}
-
-/* Returns whether n, which is regular and contains an AND, matches any text. First it tries the byte with which a text
-   was found last time, because such a byte often ends a text, as a quote does. Then the search computes derivatives
-   until one of them matches the empty text. Then all nodes on the path to it are marked ALIVE; if no derivative
-   matches, all reached nodes are marked DEAD. The search alternates between the oldest node, so that short texts are
-   found before long ones are tried, and the newest node with the smallest distance, so that a long text is found
-   without trying all shorter ones. */
-static bool sampi_search_match(sampi_deriver *d, sampi_node start)
-{
-    const int32_t first = d->work.n;
-    int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
-    bool found = false;
-    if (!d->memo && !sampi_memo_make(d)) return false;
-    if (sampi_search_ends(d, sampi_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
-        sampi_add_facts(&d->tree, start, SAMPI_FACT_ALIVE);
-        return true;
-    }
-    memset(nearest, 0xff, sizeof nearest);
-    far = sampi_reached_add(d, start, -1, 0, nearest);
-    sampi_pairs_clear(&d->queued);
-    sampi_pairs_add(d, &d->queued, start, 0);
-    for (int32_t turn = 0; !found && !d->status; turn++) {
-        while (oldest < n && sampi_reached_at(d, first, oldest)->looked_at) oldest++;
-        if (oldest == n) break;
-        const int32_t at = turn % 2 ? sampi_reached_nearest(d, first, nearest, &far) : oldest;
-        const sampi_node node = sampi_reached_at(d, first, at)->node;
-        sampi_reached_at(d, first, at)->looked_at = 1;
-        uint8_t kinds[256];
-        sampi_find_byte_kinds(d, node, kinds);
-        for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
-            if (kinds[c] != c) continue;
-            sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
-            if (sampi_is_dead(&d->tree, next) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
-            found = sampi_search_ends(d, next);
-            if (found) d->last = c;
-            const int32_t next_far = sampi_reached_add(d, next, at, n++, nearest);
-            if (next_far < far) far = next_far;
-        }
-    }
-    if (!d->status && found) /* marks the last node, and all nodes on the path to it */
-        for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
-            sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_ALIVE);
-    for (int32_t at = 0; at < n && !found && !d->status; at++)
-        sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_DEAD);
-    d->work.n = first;
-    return found;
-}
-
-/* Returns whether n can match any text. For an AND, sampi_search_match finds out. The stack has the second parts of
-   sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
-   part on the stack is the kind of the node that it comes from. */
-static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
-{
-    const int32_t bottom = d->work.n;
-    for (;;) {
-        bool alive = false;
-        sampi_charge(d, 1);
-        n = sampi_inlined(d, n);
-        const sampi_expr e = *sampi_at(&d->tree, n);
-        const int32_t known = sampi_facts_of(&d->tree, n);
-        if (known & SAMPI_FACT_DEAD) {
-            alive = false;
-        } else if (!(known & SAMPI_FACT_AND) || (known & (SAMPI_FACT_ALIVE | SAMPI_FACT_EMPTY))) {
-            alive = true;
-        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
-            n = e.kind == SAMPI_NODE_SEQ ? sampi_inlined(d, e.a) : e.a;
-            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
-                n = sampi_join_sequence(d, n, e.b);
-                continue;
-            }
-            sampi_work_push_pair(d, e.b, e.kind);
-            if (!d->status) continue;
-        } else if (e.kind == SAMPI_NODE_REPEAT) {
-            n = e.a;
-            continue;
-        } else {
-            alive = (known & SAMPI_FACT_CALLS) || sampi_search_match(d, n);
-        }
-        bool settled = true;
-        while (d->work.n > bottom && settled && !d->status) {
-            settled = (sampi_work_pop(d) == SAMPI_NODE_SEQ) != alive;
-            n = sampi_work_pop(d);
-        }
-        if (!settled) continue;
-        d->work.n = bottom;
-        return alive;
     }
 }

@@ -314,12 +314,80 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
     return at;
 }
 
+enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
+static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
+
+/* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
+static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
+{
+    if (first < 0 || second < 0) return false;
+    const sampi_entry *a = sampi_entry_at(m, first), *b = sampi_entry_at(m, second);
+    return a->n_tokens == b->n_tokens && a->n_exits == b->n_exits && !a->bits == !b->bits &&
+           (!a->bits || a->bits == b->bits || !memcmp(a->bits, b->bits, m->index->n_mask * (size_t)4)) &&
+           (!a->n_tokens || !memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * 4)) &&
+           (!a->n_exits || !memcmp(a->exits, b->exits, (size_t)a->n_exits * 4));
+}
+
+/* Returns a state that allows at least as much as the state `here`, if its entry is also this state's: their entries
+   are compared with that of a third state, which allows at most as much. Otherwise returns `here`. The first state of those
+   that share the other two is not worth the comparison. */
+static int32_t sampi_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
+{
+    const sampi_node node = sampi_dfa_state_at(m, here)->node;
+    const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
+    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
+    const sampi_node more = sampi_near(&m->d, node, &wide);
+    if (!wide.n_changed || wide.rigid || m->d.status) return here;
+    narrow.wide = false;
+    const int32_t above = sampi_state_of(m, more), below = sampi_state_of(m, sampi_near(&m->d, node, &narrow));
+    if (!above || !below || m->d.status) return here;
+    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    if (!SAMPI_INT_GET(met)) {
+        SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
+        return here;
+    }
+    return sampi_same_entries(m, sampi_entry_of(m, parent, above), sampi_entry_of(m, parent, below)) ? above : here;
+}
+
+/* Returns the state whose entry at a parent's exits serves for `state`, as long as counts are far from their bounds.
+   Without an AND, no token is long enough to reach a bound that is greater than the longest token, and whatever a token
+   leads to is possible with any such bound. Otherwise a longer rest may be needed, or a token may reach the bound, and
+   entries are compared. */
+static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    for (;;) {
+        sampi_dfa_state *s = sampi_dfa_state_at(m, state);
+        const int32_t known = SAMPI_INT_GET(&s->near), to = known >> 2, how = known & SAMPI_NEAR_MET;
+        const uint8_t facts = sampi_at(&m->d.tree, s->node)->facts;
+        if (!(facts & SAMPI_FACT_COUNT) || m->d.status) return state;
+        if (to && how == SAMPI_NEAR_ROOTS + parent) return to;
+        if (to && how == SAMPI_NEAR_ALL) {
+            state = to;
+            continue;
+        }
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
+        const int32_t near = facts & SAMPI_FACT_AND ? state : sampi_state_of(m, sampi_near(&m->d, s->node, &is));
+        if (m->d.status) return state; /* the node may be incomplete */
+        if (near && near != state) {
+            SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);
+            state = near;
+            continue;
+        }
+        if (parent >= 2) return state;
+        const int32_t other = sampi_near_compared(m, parent, state);
+        if (!m->d.status) SAMPI_INT_PUT(&s->near, other << 2 | (SAMPI_NEAR_ROOTS + parent));
+        return other;
+    }
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
+    state = sampi_near_state(m, parent, state);
     int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
+    if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;

@@ -50,6 +50,10 @@ typedef struct sampi_free_run {
     bool explored, stops;
 } sampi_free_run;
 
+/* Where the state `near` of a state serves for it: everywhere; from the roots of the tries (as a parent of 0 or 1); or
+   nowhere, as it is not known: the state was met as the near one of another state. */
+enum { SAMPI_NEAR_ALL, SAMPI_NEAR_ROOTS, SAMPI_NEAR_MET = 3 };
+
 /* A state of the lazy DFA. node, flags, n_calls and calls never change. `used` is the time of the last use. The other
    members are computed later, by the first thread that needs them. If two threads compute one at once, both get the
    same value. */
@@ -62,6 +66,9 @@ typedef struct sampi_dfa_state {
        (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
     uint32_t *next_classes, *call_classes;
     int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
+    /* 4 times the state that allows the same tokens and whose counts are far from their bounds (sampi_near_state), plus
+       one of SAMPI_NEAR_*; 0: not computed yet */
+    int32_t near;
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
        called rule does not end within the run. */
     int32_t run[2];

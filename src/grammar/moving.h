@@ -230,6 +230,8 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
         made->used = (int32_t)(0u - sampi_move_age(v, &s->used));
         made->single_kinds = SAMPI_INT_GET(&s->single_kinds);
         for (int k = 0; k < 2; k++) made->run[k] = SAMPI_INT_GET(&s->run[k]);
+        const int32_t near = SAMPI_INT_GET(&s->near), at = v->states[near >> 2];
+        made->near = at || near == SAMPI_NEAR_MET ? at << 2 | (near & 3) : 0;
         sampi_call *calls = (sampi_call *)sampi_move_bytes(chunk, s->calls, (size_t)s->n_calls * sizeof *calls);
         for (int32_t c = 0; c < s->n_calls; c++) calls[c].then = v->nodes[calls[c].then];
         made->calls = calls;
@@ -241,8 +243,8 @@ static void sampi_move_states(const sampi_move *v, sampi_chunk *chunk)
         const int32_t *row = v->from->next + (size_t)i * (size_t)v->n_classes;
         int32_t *next = to->next + (size_t)v->states[i] * (size_t)v->n_classes;
         for (int32_t c = 0; c < v->n_classes; c++) {
-            const int32_t at = SAMPI_INT_GET(&row[c]);
-            next[c] = at <= 0 ? at : v->states[at] ? v->states[at] : -1;
+            const int32_t to_state = SAMPI_INT_GET(&row[c]);
+            next[c] = to_state <= 0 ? to_state : v->states[to_state] ? v->states[to_state] : -1;
         }
     }
     to->n_states = 1 + v->chosen.states;

@@ -57,10 +57,11 @@ enum {
     SAMPI_FACT_ALIVE = 8, /* the node matches at least one text */
     /* the node matches no text; this is found without a search if a required part matches no text */
     SAMPI_FACT_DEAD = 16,
+    SAMPI_FACT_COUNT = 32, /* the node contains a repetition or a list that counts beyond 1 */
     SAMPI_FACT_OPEN = 64,  /* sampi_grammar_visit is inside the node */
     SAMPI_FACT_DONE = 128, /* sampi_grammar_visit has left the node */
-    SAMPI_FACTS_OF_PARTS = SAMPI_FACT_EMPTY | SAMPI_FACT_CALLS | SAMPI_FACT_AND |
-                           SAMPI_FACT_DEAD /* the bits that can be computed from the node's children */
+    SAMPI_FACTS_OF_PARTS = SAMPI_FACT_EMPTY | SAMPI_FACT_CALLS | SAMPI_FACT_AND | SAMPI_FACT_DEAD |
+                           SAMPI_FACT_COUNT /* the bits that can be computed from the node's children */
 };
 
 typedef struct sampi_expr {
@@ -469,15 +470,16 @@ static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sam
 }
 
 /* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be
-   completed, else 0. e.c is twice the number of members that have come, + 1 if a separator was read behind them. The
-   number is counted only as far as it matters. */
+   completed, else neither; and SAMPI_FACT_COUNT if its number of members has bounds. e.c is twice the number of members
+   that have come, + 1 if a separator was read behind them. The number is counted only as far as it matters. */
 static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_list_progress p = sampi_list_progress_of(t, e);
     const bool enough = p.count >= p.list.least,
                more = p.list.other != SAMPI_NEVER || p.count + p.may_come >= p.list.least;
-    if (p.dead || p.must_come > p.list.most - p.count || !more) return SAMPI_FACT_DEAD;
-    return !(e->c & 1) && enough && p.must_come == 0 ? SAMPI_FACT_EMPTY : 0;
+    const uint8_t counts = p.list.least > 1 || p.list.most < INT32_MAX ? SAMPI_FACT_COUNT : 0;
+    if (p.dead || p.must_come > p.list.most - p.count || !more) return SAMPI_FACT_DEAD | counts;
+    return (!(e->c & 1) && enough && p.must_come == 0 ? SAMPI_FACT_EMPTY : 0) | counts;
 }
 
 /* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
@@ -501,7 +503,8 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
    dead. */
 static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND, passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
+    const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND | SAMPI_FACT_COUNT,
+                  passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
     int32_t a, b, any, all;
     switch (e->kind) {
         case SAMPI_NODE_NEVER: return SAMPI_FACT_DEAD;
@@ -524,6 +527,7 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_REPEAT:
             a = sampi_facts_of(t, e->a);
             if (e->b == 0) a = (a & shared) | SAMPI_FACT_EMPTY;
+            if (e->b > 1 || e->c > 1) a |= SAMPI_FACT_COUNT;
             return (uint8_t)(a & (shared | passed));
         case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
         case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);

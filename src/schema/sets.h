@@ -199,6 +199,18 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     return SAMPI_NEVER;
 }
 
+/* Returns the strings of a length, which is the node `all` with the repetition r. If `other` is made of one pattern,
+   format or value, all its texts have the shortest spelling, and so has the result: then one of the two is often
+   contained in the other. */
+static SAMPI_COLD sampi_node sampi_schema_shortest_length(const sampi_schema *x, sampi_node all, const sampi_expr *r,
+                                                          sampi_node other)
+{
+    const sampi_tree *t = x->tree;
+    if (other < 0 || sampi_at(t, other)->kind != SAMPI_NODE_SEQ || sampi_at(t, other)->a != sampi_at(t, x->string)->a)
+        return all;
+    return sampi_schema_strings_of_length(x, x->character, r->b, r->c);
+}
+
 /* Returns the node of the texts that both a and b match. Two ranges of lengths become one range, and two sets of
    multiples become one: two counters in one expression would need too many states. */
 static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_node a, sampi_node b)
@@ -207,7 +219,12 @@ static SAMPI_COLD sampi_node sampi_schema_intersection(sampi_schema *x, sampi_no
     sampi_node both = sampi_schema_both_multiples(x, a, b);
     if (both == SAMPI_NEVER) both = sampi_schema_both_multiples(x, b, a);
     if (both != SAMPI_NEVER) return both;
-    if (!sampi_schema_is_length(x, a, &p) || !sampi_schema_is_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    const bool a_is = sampi_schema_is_length(x, a, &p), b_is = sampi_schema_is_length(x, b, &q);
+    if (!a_is || !b_is) {
+        if (a_is) a = sampi_schema_shortest_length(x, a, &p, b);
+        if (b_is) b = sampi_schema_shortest_length(x, b, &q, a);
+        return sampi_tree_and(x->tree, a, b);
+    }
     int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
     return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
                                      : sampi_schema_strings_of_length(x, p.a == x->any ? q.a : p.a, least, most);

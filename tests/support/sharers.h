@@ -21,7 +21,7 @@ static const struct {
       "},"
       "\"the\":{\"items\":{\"$ref\":\"#\"}}},\"additionalProperties\":{\"type\":\"string\",\"maxLength\":40}}",
       0 },
-    { SAMP_GRAMMAR_REGEX, "(?:(?:a|b|\\s)*a(?:a|b|e){7}|x\\w{3,20}){0,9}(?:xx)?", 1 << 20 },
+    { SAMP_GRAMMAR_REGEX, "(?:(?:a|b|\\s)*a[abe][abe][abe][abe][abe][abe][abe][abe][abe]|x\\w{3,20}){0,9}(?:xx)?", 1 << 20 },
     { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" root | root root | [ab1-9]", 1 << 22 },
     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^(\\\\w+ ){2,30}\\\\w+$\",\"maxLength\":300}",
       1 << 20 },

@@ -1065,8 +1065,8 @@ TEST(test_shared_masks)
         if (k == n_masks) masks[n_masks++] = store->entries[i].bits;
         n_with++;
     }
-    assert_true(n_with >= LENGTH);
-    assert_true(n_masks <= 2); /* that of the quote in front, and that of the characters */
+    assert_true(n_with > 0 && n_with <= 8); /* one serves while the bound is far */
+    assert_true(n_masks <= 2);               /* that of the quote in front, and that of the characters */
     samp_free(s);
     samp_grammar_free(g);
     samp_vocab_index_free(index);
