@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10449 samplers/gumbel.h               25705 grammar/runs.h
-     321 api/config.h                    10559 watermark/function.h            25917 grammar/entries.h
-     352 api/types.h                     10672 watermark/text.h                26490 grammar/accepting.h
-     674 api/missing.h                   10858 watermark/draw.h                26829 grammar/history.h
-     689 api/sample.h                    11063 samplers/mirostat.h             26930 grammar/waiting.h
-     891 api/chains.h                    11288 samplers/adaptive_p.h           27237 grammar/room.h
-    1197 api/samplers.h                  11437 samplers/ras.h                  27603 grammar/sampler.h
-    1591 api/gumbel.h                    11500 samplers/replay.h               27857 grammar/forced.h
-    1620 api/operator.h                  11560 samplers/custom.h               28044 grammar/hooks.h
-    1679 api/kv.h                        11609 config/describe.h               28165 schema/head.h
-    1876 api/llama_cpp.h                 11778 config/from_params.h            28340 schema/errors.h
-    1924 api/text_error.h                11834 config/orders.h                 28455 schema/collections.h
-    1943 api/grammar.h                   12106 config/numbers.h                28488 schema/references.h
-    2252 api/shards.h                    12251 config/set.h                    28804 schema/strings.h
-    2365 api/peers.h                     12427 config/texts.h                  28865 schema/numbers.h
-    2511 api/drafts.h                    12606 config/settings.h               29067 schema/sets.h
-    2670 api/constraints.h               12721 life/rollback.h                 29335 schema/formats.h
-    3073 api/watermark.h                 12959 life/chain.h                    29604 schema/scalars.h
-    3247 api/stop.h                      13255 life/members.h                  29910 schema/goals.h
-    3387 api/vocab.h                     13365 life/update.h                   30153 schema/alternatives.h
-    3430 api/search.h                    13535 life/copy.h                     30693 schema/objects.h
-    3604 api/parts.h                     13704 rows/row.h                      31276 schema/arrays.h
-    3656 base/switches.h                 13906 rows/reserve.h                  31642 schema/satisfiable.h
-    3959 base/random.h                   13974 rows/pieces.h                   31790 schema/whole.h
-    3979 base/mt19937.h                  14083 rows/compact.h                  31945 tags/head.h
-    4051 base/exact.h                    14264 rows/sums.h                     32073 tags/words.h
-    4268 base/bits128.h                  14391 rows/changes.h                  32187 tags/inside.h
-    4344 base/elements.h                 14468 rows/cuts.h                     32326 tags/formats.h
-    4470 watermark/colours.h             14924 rows/typical.h                  32732 grammar/grammars.h
-    4533 kernels/llama_cpp/contract.h    15232 rows/tail_free.h                32800 peers/tables.h
-    4555 kernels/contract.h              15300 rows/selecting.h                33259 peers/values.h
-    4641 kernels/scalar.h                15443 rows/mirostat.h                 33755 peers/llama_server.h
-    4845 kernels/llama_cpp/scalar.h      15523 watermark/rows.h                33823 peers/stops.h
-    4854 kernels/sets.h                  15633 rows/flat.h                     33882 peers/wishes.h
-    4903 kernels/vectors.h               15703 rows/logprobs.h                 33924 peers/fields.h
-    4985 kernels/avx512.h                15845 rows/support.h                  34235 peers/requests.h
-    5070 kernels/avx2.h                  15985 rows/step.h                     34443 vocab/pieces.h
-    5134 kernels/sse2.h                  16002 run/apply.h                     34621 vocab/tokenizer_json.h
-    5151 kernels/neon.h                  16069 run/writing.h                   34839 vocab/gguf.h
-    5174 kernels/wasm.h                  16168 run/arrays.h                    35014 shards/head.h
-    5190 kernels/generic.h               16249 run/walk.h                      35099 shards/bytes.h
-    5210 kernels/shared.h                16357 run/again.h                     35196 shards/merging.h
-    5334 kernels/passes.h                16422 run/finish.h                    35485 shards/row.h
-    6018 kernels/llama_cpp/passes.h      16463 run/draw.h                      35608 shards/answers.h
-    6070 kernels/check.h                 16551 run/sample.h                    36052 shards/logprobs.h
-    6092 kernels/dispatch.h              16688 run/explain.h                   36310 shards/taking.h
-    6291 core/thresholds.h               16803 watermark/making.h              36447 shards/asking.h
-    6384 core/array.h                    17025 watermark/tails.h               36576 shards/prefix.h
-    6799 core/table.h                    17122 watermark/detect.h              36798 shards/plans.h
-    6975 core/windows.h                  17347 run/verify.h                    37244 samplers/plans.h
-    7063 constraints/record.h            17452 run/batch.h                     37506 shards/way.h
-    7133 watermark/record.h              17638 run/replay.h                    37652 shards/memory.h
-    7152 rows/work.h                     17723 run/guide.h                     37721 shards/batch.h
-    7185 life/past.h                     17764 life/state.h                    38125 drafts/head.h
-    7244 core/record.h                   17925 operator/weights.h              38176 drafts/block.h
-    7409 core/plans.h                    18000 operator/search.h               38359 drafts/tree.h
-    7435 core/fields.h                   18131 operator/run.h                  38482 drafts/relaxed.h
-    7538 core/owners.h                   18291 kv/cells.h                      38563 drafts/ngram.h
-    7605 core/mt19937.h                  18315 kv/making.h                     38699 search/head.h
-    7660 core/no_mt19937.h               18535 kv/slot.h                       38919 search/rows.h
-    7684 core/making.h                   18667 kv/sequences.h                  39001 search/states.h
-    7842 core/streams.h                  18797 kv/data.h                       39088 search/beams.h
-    7878 life/state_fields.h             18926 kv/update.h                     39471 search/unmask.h
-    7966 samplers/llama_cpp.h            19044 kv/state.h                      39592 text/automaton.h
-    8106 samplers/logit_bias.h           19243 llama_cpp/functions.h           39663 grammar/patterns.h
-    8191 samplers/patch.h                19305 llama_cpp/object.h              39812 constraints/automaton.h
-    8239 samplers/penalties.h            19358 llama_cpp/vocabulary.h          39851 constraints/making.h
-    8381 samplers/dry.h                  19433 text/reading.h                  40097 constraints/sampler.h
-    8913 samplers/cut.h                  19539 text/strings.h                  40186 constraints/constructors.h
-    8933 samplers/top_n_sigma.h          19637 text/values.h                   40564 constraints/patterns.h
-    9069 samplers/top_k.h                19791 text/documents.h                40653 constraints/looking.h
-    9125 samplers/tail_free.h            19864 grammar/head.h                  40723 constraints/thinking.h
-    9242 samplers/typical.h              19868 grammar/tree.h                  40966 constraints/schedule.h
-    9303 samplers/top_p.h                20515 grammar/building.h              41049 constraints/accepting.h
-    9340 samplers/min_p.h                20914 grammar/finishing.h             41230 constraints/drawing.h
-    9377 samplers/by_sums.h              21217 grammar/reading.h               41467 constraints/state.h
-    9507 samplers/top_h.h                21306 grammar/gbnf.h                  41531 constraints/kind.h
-    9557 samplers/min_k.h                21599 grammar/regex.h                 41591 constraints/top_p_decay.h
-    9616 samplers/xtc.h                  22016 grammar/derivatives.h           41667 constraints/timestamps.h
-    9738 samplers/infill.h               22706 grammar/searching.h             41861 constraints/accessors.h
-    9845 samplers/temperature.h          22990 grammar/vocabulary.h            41968 stop/head.h
-   10014 samplers/smoothing.h            23444 grammar/triggers.h              42033 stop/search.h
-   10095 samplers/softmax.h              23918 grammar/matcher.h               42154 stop/making.h
-   10125 samplers/drafted.h              24196 grammar/cache.h                 42311 stop/text.h
-   10150 samplers/greedy.h               24479 grammar/moving.h                42463 stop/patterns.h
-   10181 samplers/choose.h               24930 grammar/visits.h                42535 stop/settings.h
-   10267 samplers/ratio.h                25220 grammar/states.h                42566 core/kinds.h
-   10331 samplers/draw.h                 25378 grammar/items.h                 42608 base/restore.h
-   10421 samplers/dist.h                 25502 grammar/masks.h                 42621 api/license.h
+       2 api/opening.h                   10450 samplers/gumbel.h               25706 grammar/runs.h
+     321 api/config.h                    10560 watermark/function.h            25918 grammar/entries.h
+     352 api/types.h                     10673 watermark/text.h                26491 grammar/accepting.h
+     674 api/missing.h                   10859 watermark/draw.h                26830 grammar/history.h
+     689 api/sample.h                    11064 samplers/mirostat.h             26931 grammar/waiting.h
+     891 api/chains.h                    11289 samplers/adaptive_p.h           27238 grammar/room.h
+    1197 api/samplers.h                  11438 samplers/ras.h                  27604 grammar/sampler.h
+    1591 api/gumbel.h                    11501 samplers/replay.h               27858 grammar/forced.h
+    1620 api/operator.h                  11561 samplers/custom.h               28045 grammar/hooks.h
+    1679 api/kv.h                        11610 config/describe.h               28166 schema/head.h
+    1876 api/llama_cpp.h                 11779 config/from_params.h            28350 schema/errors.h
+    1924 api/text_error.h                11835 config/orders.h                 28465 schema/collections.h
+    1943 api/grammar.h                   12107 config/numbers.h                28498 schema/references.h
+    2253 api/shards.h                    12252 config/set.h                    28814 schema/strings.h
+    2366 api/peers.h                     12428 config/texts.h                  28875 schema/numbers.h
+    2512 api/drafts.h                    12607 config/settings.h               29077 schema/sets.h
+    2671 api/constraints.h               12722 life/rollback.h                 29345 schema/formats.h
+    3074 api/watermark.h                 12960 life/chain.h                    29614 schema/scalars.h
+    3248 api/stop.h                      13256 life/members.h                  29920 schema/goals.h
+    3388 api/vocab.h                     13366 life/update.h                   30163 schema/alternatives.h
+    3431 api/search.h                    13536 life/copy.h                     30703 schema/objects.h
+    3605 api/parts.h                     13705 rows/row.h                      31286 schema/arrays.h
+    3657 base/switches.h                 13907 rows/reserve.h                  31652 schema/satisfiable.h
+    3960 base/random.h                   13975 rows/pieces.h                   31800 schema/whole.h
+    3980 base/mt19937.h                  14084 rows/compact.h                  31972 tags/head.h
+    4052 base/exact.h                    14265 rows/sums.h                     32099 tags/words.h
+    4269 base/bits128.h                  14392 rows/changes.h                  32213 tags/inside.h
+    4345 base/elements.h                 14469 rows/cuts.h                     32354 tags/formats.h
+    4471 watermark/colours.h             14925 rows/typical.h                  32758 grammar/grammars.h
+    4534 kernels/llama_cpp/contract.h    15233 rows/tail_free.h                32826 peers/tables.h
+    4556 kernels/contract.h              15301 rows/selecting.h                33285 peers/values.h
+    4642 kernels/scalar.h                15444 rows/mirostat.h                 33781 peers/llama_server.h
+    4846 kernels/llama_cpp/scalar.h      15524 watermark/rows.h                33849 peers/stops.h
+    4855 kernels/sets.h                  15634 rows/flat.h                     33908 peers/wishes.h
+    4904 kernels/vectors.h               15704 rows/logprobs.h                 33950 peers/fields.h
+    4986 kernels/avx512.h                15846 rows/support.h                  34261 peers/requests.h
+    5071 kernels/avx2.h                  15986 rows/step.h                     34469 vocab/pieces.h
+    5135 kernels/sse2.h                  16003 run/apply.h                     34647 vocab/tokenizer_json.h
+    5152 kernels/neon.h                  16070 run/writing.h                   34865 vocab/gguf.h
+    5175 kernels/wasm.h                  16169 run/arrays.h                    35040 shards/head.h
+    5191 kernels/generic.h               16250 run/walk.h                      35125 shards/bytes.h
+    5211 kernels/shared.h                16358 run/again.h                     35222 shards/merging.h
+    5335 kernels/passes.h                16423 run/finish.h                    35511 shards/row.h
+    6019 kernels/llama_cpp/passes.h      16464 run/draw.h                      35634 shards/answers.h
+    6071 kernels/check.h                 16552 run/sample.h                    36078 shards/logprobs.h
+    6093 kernels/dispatch.h              16689 run/explain.h                   36336 shards/taking.h
+    6292 core/thresholds.h               16804 watermark/making.h              36473 shards/asking.h
+    6385 core/array.h                    17026 watermark/tails.h               36602 shards/prefix.h
+    6800 core/table.h                    17123 watermark/detect.h              36824 shards/plans.h
+    6976 core/windows.h                  17348 run/verify.h                    37270 samplers/plans.h
+    7064 constraints/record.h            17453 run/batch.h                     37532 shards/way.h
+    7134 watermark/record.h              17639 run/replay.h                    37678 shards/memory.h
+    7153 rows/work.h                     17724 run/guide.h                     37747 shards/batch.h
+    7186 life/past.h                     17765 life/state.h                    38151 drafts/head.h
+    7245 core/record.h                   17926 operator/weights.h              38202 drafts/block.h
+    7410 core/plans.h                    18001 operator/search.h               38385 drafts/tree.h
+    7436 core/fields.h                   18132 operator/run.h                  38508 drafts/relaxed.h
+    7539 core/owners.h                   18292 kv/cells.h                      38589 drafts/ngram.h
+    7606 core/mt19937.h                  18316 kv/making.h                     38725 search/head.h
+    7661 core/no_mt19937.h               18536 kv/slot.h                       38945 search/rows.h
+    7685 core/making.h                   18668 kv/sequences.h                  39027 search/states.h
+    7843 core/streams.h                  18798 kv/data.h                       39114 search/beams.h
+    7879 life/state_fields.h             18927 kv/update.h                     39497 search/unmask.h
+    7967 samplers/llama_cpp.h            19045 kv/state.h                      39618 text/automaton.h
+    8107 samplers/logit_bias.h           19244 llama_cpp/functions.h           39689 grammar/patterns.h
+    8192 samplers/patch.h                19306 llama_cpp/object.h              39838 constraints/automaton.h
+    8240 samplers/penalties.h            19359 llama_cpp/vocabulary.h          39877 constraints/making.h
+    8382 samplers/dry.h                  19434 text/reading.h                  40123 constraints/sampler.h
+    8914 samplers/cut.h                  19540 text/strings.h                  40212 constraints/constructors.h
+    8934 samplers/top_n_sigma.h          19638 text/values.h                   40590 constraints/patterns.h
+    9070 samplers/top_k.h                19792 text/documents.h                40679 constraints/looking.h
+    9126 samplers/tail_free.h            19865 grammar/head.h                  40749 constraints/thinking.h
+    9243 samplers/typical.h              19869 grammar/tree.h                  40992 constraints/schedule.h
+    9304 samplers/top_p.h                20516 grammar/building.h              41075 constraints/accepting.h
+    9341 samplers/min_p.h                20915 grammar/finishing.h             41256 constraints/drawing.h
+    9378 samplers/by_sums.h              21218 grammar/reading.h               41493 constraints/state.h
+    9508 samplers/top_h.h                21307 grammar/gbnf.h                  41557 constraints/kind.h
+    9558 samplers/min_k.h                21600 grammar/regex.h                 41617 constraints/top_p_decay.h
+    9617 samplers/xtc.h                  22017 grammar/derivatives.h           41693 constraints/timestamps.h
+    9739 samplers/infill.h               22707 grammar/searching.h             41887 constraints/accessors.h
+    9846 samplers/temperature.h          22991 grammar/vocabulary.h            41994 stop/head.h
+   10015 samplers/smoothing.h            23445 grammar/triggers.h              42059 stop/search.h
+   10096 samplers/softmax.h              23919 grammar/matcher.h               42180 stop/making.h
+   10126 samplers/drafted.h              24197 grammar/cache.h                 42337 stop/text.h
+   10151 samplers/greedy.h               24480 grammar/moving.h                42489 stop/patterns.h
+   10182 samplers/choose.h               24931 grammar/visits.h                42561 stop/settings.h
+   10268 samplers/ratio.h                25221 grammar/states.h                42592 core/kinds.h
+   10332 samplers/draw.h                 25379 grammar/items.h                 42634 base/restore.h
+   10422 samplers/dist.h                 25503 grammar/masks.h                 42647 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2005,10 +2005,11 @@ typedef struct samp_grammar samp_grammar;
               "ordered". Refused with "ordered" is an object whose members must be counted (minProperties,
               maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is
               maxProperties, or minProperties if there is no maxProperties, but at most n. With "compact" there is no
-              white space between JSON's tokens; with "spaced" there is one space after each comma and colon; without
-              these two any white space is allowed, but none around the whole text; a model may then write white space
-              until it has no tokens left. For a structural tag the same options apply to all schemas in it; any_order
-              in the tag takes precedence.
+              white space between JSON's tokens; with "spaced" there is one space after each comma and colon; with
+              "space=N" there are at most N (0 to 1,000) characters of white space in a row; without one of these three
+              any white space is allowed, but none around the whole text; a model may then write white space until it
+              has no tokens left. For a structural tag the same options apply to all schemas in it; any_order and
+              max_whitespace_cnt in the tag take precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular
@@ -21310,7 +21311,7 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 
 static bool sampi_gbnf_is_name(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
 /* Skips spaces and comments. Newlines are skipped only where the rule cannot end, which `newlines` says. */
@@ -21758,7 +21759,7 @@ static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
-    for (char c; (c = *r->at) & 0x80 || c == '_' || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
+    for (char c; (c = *r->at) & 0x80 || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
         if (sampi_read_utf8(r, "expected a character") < 0) return r->error->status;
     if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
         return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
@@ -28262,12 +28263,21 @@ typedef struct sampi_goal {
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 
+/* The options of a schema, which samp_grammar_init describes. */
+typedef struct sampi_schema_words {
+    bool ordered; /* members come in the schema's order */
+    bool spaced;  /* one space behind each comma and colon, and no other white space */
+    /* the option "compact" or "space=N": at most so many characters of white space in a row; -1: any number */
+    int32_t space;
+} sampi_schema_words;
+
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
     int status;    /* the first error, after which every function does nothing */
     int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
-    bool in_order; /* the option "ordered": members come in the schema's order */
+    sampi_schema_words words;
+    bool in_order; /* words.ordered */
     int draft;     /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
     uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
@@ -31792,30 +31802,46 @@ static SAMPI_COLD void sampi_schema_unsatisfiable(sampi_schema *x)
   sampi_schema_tree reads the options, looks up the keywords of the document, and makes the node of its root. */
 
 /* Reads the words of `options`, which samp_grammar_init describes. */
-static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
+static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options, sampi_schema_words *words)
 {
-    static const char *const known[3] = { "ordered", "compact", "spaced" };
-    bool set[3] = { false, false, false };
+    static const char *const known[4] = { "ordered", "compact", "spaced", "space=" };
+    enum { MOST = 1000 };
+    bool set[4] = { false, false, false, false };
+    int32_t space = -1;
     for (const char *at = options ? options : ""; *at;) {
-        size_t n = strcspn(at, " "), i = 0;
-        while (i < 3 && !(strlen(known[i]) == n && !memcmp(known[i], at, n))) i++;
-        if (n && i == 3)
-            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: expected ordered, compact or spaced");
+        size_t n = strcspn(at, " "), i = 0, digits = n > 6 && !memcmp(at, known[3], 6) ? n - 6 : 0;
+        while (i < 4 && !(strlen(known[i]) == n - digits && !memcmp(known[i], at, n - digits))) i++;
+        for (size_t k = n - digits; k < n && i == 3; k++) {
+            const bool digit = at[k] >= '0' && at[k] <= '9';
+            space = (k == 6 ? 0 : 10 * space) + (at[k] - '0');
+            if (!digit || space > MOST) i = 4;
+        }
+        if (n && (i == 4 || (i == 3 && !digits)))
+            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE,
+                                   "root: expected ordered, compact, spaced or space=, with a number up to 1000");
         if (n) set[i] = true;
         at += n + (at[n] == ' ');
     }
-    if (set[1] && set[2])
-        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact and spaced exclude each other");
-    sampi_tree *t = x->tree;
-    sampi_node any = SAMPI_EMPTY, behind = SAMPI_EMPTY;
+    if (set[1] + set[2] + set[3] > 1)
+        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact, spaced and space= exclude each other");
+    words->ordered = set[0];
+    words->spaced = set[2];
+    words->space = set[1] || set[2] ? 0 : space;
+    return SAMP_OK;
+}
+
+/* Makes the nodes of white space, as the options say. */
+static SAMPI_COLD void sampi_schema_use(sampi_schema *x, const sampi_schema_words *words)
+{
     static const uint32_t spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
-    if (!set[1] && !set[2]) any = behind = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, -1);
-    if (set[2]) behind = sampi_tree_text(t, " ", 1);
-    x->in_order = set[0];
+    sampi_tree *t = x->tree;
+    const sampi_node any = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, words->space),
+                     behind = words->spaced ? sampi_tree_text(t, " ", 1) : any;
+    x->words = *words;
+    x->in_order = words->ordered;
     x->space = any;
     x->comma = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ",", 1), behind));
     x->colon = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ":", 1), behind));
-    return SAMP_OK;
 }
 
 /* Makes the nodes that every schema needs. */
@@ -31918,18 +31944,19 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_json_free(&x->doc);
 }
 
-/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is the parameter `root` of
-   samp_grammar_init. */
+/* Adds the texts that satisfy a JSON schema to the tree, and returns their node. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
-                                               samp_grammar_error *error)
+                                               const sampi_schema_words *words, samp_grammar_error *error)
 {
     sampi_schema x;
+    sampi_schema_words read;
     memset(&x, 0, sizeof x);
     memset(error, 0, sizeof *error);
     x.tree = tree;
     x.steps = SAMPI_SCHEMA_STEPS;
     int status = sampi_json_read(&x.doc, text, strlen(text), error);
-    if (!status) status = sampi_schema_options(&x, options);
+    if (!status && !words) status = sampi_schema_options(&x, options, &read);
+    if (!status) sampi_schema_use(&x, words ? words : &read);
     if (!status) status = sampi_schema_prepare(&x);
     sampi_node root = status;
     if (!status) {
@@ -31950,7 +31977,6 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
-    int space; /* the white space that JSON texts may have: 0: any, 1: none, 2: one space behind , and : */
     sampi_node any, bytes; /* any: any characters, as many of GBNF's dot; bytes: any bytes */
 } sampi_tags;
 
@@ -32263,16 +32289,18 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 }
 
 /* Returns the expression of a JSON schema. */
-static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
+static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space)
 {
-    static const char *const options[2][3] = { { "", "compact", "spaced" },
-                                               { "ordered", "ordered compact", "ordered spaced" } };
     samp_text_error inner;
+    sampi_schema_words words = g->x.words;
     if (g->x.status) return g->x.status;
+    words.ordered = in_order;
+    if (space >= 0) words.space = space;
+    if (space >= 0) words.spaced = false;
     const size_t n = sampi_tags_value_length(&g->x.doc, schema);
     char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
-    sampi_node node = sampi_schema_tree(g->x.tree, text, options[in_order][g->space], &inner);
+    sampi_node node = sampi_schema_tree(g->x.tree, text, NULL, &words, &inner);
     if (node < 0) node = sampi_tags_inner_error(g, schema, text, n, &inner);
     SAMP_FREE(text);
     return node;
@@ -32408,7 +32436,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
     if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
-              : old       ? sampi_tags_schema(g, schema, g->in_order)
+              : old       ? sampi_tags_schema(g, schema, g->in_order, -1)
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
     tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
@@ -32556,8 +32584,7 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
-    const int32_t order = sampi_tags_member(g, node, "any_order"),
-                  space = sampi_tags_member(g, node, "max_whitespace_cnt");
+    const int32_t order = sampi_tags_member(g, node, "any_order");
     size_t n = 0;
     if (schema < 0) return sampi_tags_missing(g, node, "json_schema");
     if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
@@ -32565,10 +32592,9 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
     const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
     if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
         return sampi_tags_refuse(g, style, "a style other than json is not supported");
-    if (space >= 0 && !sampi_tags_is(g, space, SAMPI_JSON_NULL))
-        return sampi_tags_refuse(g, space, "a bound of white space is not supported");
+    const int32_t most = sampi_tags_count(g, node, "max_whitespace_cnt");
     const bool any = sampi_tags_flag(g, node, "any_order");
-    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
+    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any, most);
 }
 
 /* Returns the expression of the format any_tokens (many), or of exclude_token. */
@@ -32694,14 +32720,14 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
     memset(error, 0, sizeof *error);
     g.x.tree = tree;
     g.x.status = sampi_json_read(&g.x.doc, text, strlen(text), error);
-    if (!g.x.status) g.x.status = sampi_schema_options(&g.x, options);
+    sampi_schema_words words;
+    if (!g.x.status) g.x.status = sampi_schema_options(&g.x, options, &words);
     if (g.x.status) {
         sampi_json_free(&g.x.doc);
         return g.x.status;
     }
-    g.in_order = g.x.in_order;
-    if (options && sampi_tags_is_listed(options, ' ', "compact", 7)) g.space = 1;
-    if (options && sampi_tags_is_listed(options, ' ', "spaced", 6)) g.space = 2;
+    sampi_schema_use(&g.x, &words);
+    g.in_order = words.ordered;
     g.any = sampi_tree_repeat(tree, sampi_tree_class(tree, zero, 1, true), 0, -1);
     g.bytes = sampi_tree_repeat(tree, sampi_tree_byte(tree, 0, 255), 0, -1);
     const sampi_node made[] = { g.any, g.bytes, g.x.comma, g.x.colon };
@@ -32741,7 +32767,7 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
     if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
     if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA && kind != SAMP_GRAMMAR_STRUCTURAL_TAG)
         return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
-    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA ? sampi_schema_tree(&g->tree, r->text, root, NULL, r->error)
                       : kind == SAMP_GRAMMAR_STRUCTURAL_TAG
                           ? sampi_tags_tree(&g->tree, r->text, root, r->error)
                           : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);

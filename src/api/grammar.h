@@ -62,10 +62,11 @@ typedef struct samp_grammar samp_grammar;
               "ordered". Refused with "ordered" is an object whose members must be counted (minProperties,
               maxProperties), if n (m + 1) is more than 65,536: n is the number of its listed members, and m is
               maxProperties, or minProperties if there is no maxProperties, but at most n. With "compact" there is no
-              white space between JSON's tokens; with "spaced" there is one space after each comma and colon; without
-              these two any white space is allowed, but none around the whole text; a model may then write white space
-              until it has no tokens left. For a structural tag the same options apply to all schemas in it; any_order
-              in the tag takes precedence.
+              white space between JSON's tokens; with "spaced" there is one space after each comma and colon; with
+              "space=N" there are at most N (0 to 1,000) characters of white space in a row; without one of these three
+              any white space is allowed, but none around the whole text; a model may then write white space until it
+              has no tokens left. For a structural tag the same options apply to all schemas in it; any_order and
+              max_whitespace_cnt in the tag take precedence.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular

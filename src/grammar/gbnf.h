@@ -4,7 +4,7 @@
 
 static bool sampi_gbnf_is_name(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
 /* Skips spaces and comments. Newlines are skipped only where the rule cannot end, which `newlines` says. */

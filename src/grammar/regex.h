@@ -164,7 +164,7 @@ static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
-    for (char c; (c = *r->at) & 0x80 || c == '_' || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
+    for (char c; (c = *r->at) & 0x80 || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
         if (sampi_read_utf8(r, "expected a character") < 0) return r->error->status;
     if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
         return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");

@@ -114,12 +114,21 @@ typedef struct sampi_goal {
 } sampi_goal;
 enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 
+/* The options of a schema, which samp_grammar_init describes. */
+typedef struct sampi_schema_words {
+    bool ordered; /* members come in the schema's order */
+    bool spaced;  /* one space behind each comma and colon, and no other white space */
+    /* the option "compact" or "space=N": at most so many characters of white space in a row; -1: any number */
+    int32_t space;
+} sampi_schema_words;
+
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
     int status;    /* the first error, after which every function does nothing */
     int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
-    bool in_order; /* the option "ordered": members come in the schema's order */
+    sampi_schema_words words;
+    bool in_order; /* words.ordered */
     int draft;     /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
     uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */

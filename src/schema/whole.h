@@ -2,30 +2,46 @@
    sampi_schema_tree reads the options, looks up the keywords of the document, and makes the node of its root. */
 
 /* Reads the words of `options`, which samp_grammar_init describes. */
-static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
+static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options, sampi_schema_words *words)
 {
-    static const char *const known[3] = { "ordered", "compact", "spaced" };
-    bool set[3] = { false, false, false };
+    static const char *const known[4] = { "ordered", "compact", "spaced", "space=" };
+    enum { MOST = 1000 };
+    bool set[4] = { false, false, false, false };
+    int32_t space = -1;
     for (const char *at = options ? options : ""; *at;) {
-        size_t n = strcspn(at, " "), i = 0;
-        while (i < 3 && !(strlen(known[i]) == n && !memcmp(known[i], at, n))) i++;
-        if (n && i == 3)
-            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: expected ordered, compact or spaced");
+        size_t n = strcspn(at, " "), i = 0, digits = n > 6 && !memcmp(at, known[3], 6) ? n - 6 : 0;
+        while (i < 4 && !(strlen(known[i]) == n - digits && !memcmp(known[i], at, n - digits))) i++;
+        for (size_t k = n - digits; k < n && i == 3; k++) {
+            const bool digit = at[k] >= '0' && at[k] <= '9';
+            space = (k == 6 ? 0 : 10 * space) + (at[k] - '0');
+            if (!digit || space > MOST) i = 4;
+        }
+        if (n && (i == 4 || (i == 3 && !digits)))
+            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE,
+                                   "root: expected ordered, compact, spaced or space=, with a number up to 1000");
         if (n) set[i] = true;
         at += n + (at[n] == ' ');
     }
-    if (set[1] && set[2])
-        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact and spaced exclude each other");
-    sampi_tree *t = x->tree;
-    sampi_node any = SAMPI_EMPTY, behind = SAMPI_EMPTY;
+    if (set[1] + set[2] + set[3] > 1)
+        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact, spaced and space= exclude each other");
+    words->ordered = set[0];
+    words->spaced = set[2];
+    words->space = set[1] || set[2] ? 0 : space;
+    return SAMP_OK;
+}
+
+/* Makes the nodes of white space, as the options say. */
+static SAMPI_COLD void sampi_schema_use(sampi_schema *x, const sampi_schema_words *words)
+{
     static const uint32_t spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
-    if (!set[1] && !set[2]) any = behind = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, -1);
-    if (set[2]) behind = sampi_tree_text(t, " ", 1);
-    x->in_order = set[0];
+    sampi_tree *t = x->tree;
+    const sampi_node any = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, words->space),
+                     behind = words->spaced ? sampi_tree_text(t, " ", 1) : any;
+    x->words = *words;
+    x->in_order = words->ordered;
     x->space = any;
     x->comma = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ",", 1), behind));
     x->colon = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ":", 1), behind));
-    return SAMP_OK;
 }
 
 /* Makes the nodes that every schema needs. */
@@ -128,19 +144,21 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_json_free(&x->doc);
 }
 
-/* Adds the texts that satisfy a JSON schema to the tree, and returns their node; `options` is the parameter `root` of
-   samp_grammar_init. If the text is not a schema or cannot be expressed, the function fills *error and returns a
+/* Adds the texts that satisfy a JSON schema to the tree, and returns their node. The options are the parameter `root` of
+   samp_grammar_init, or, if `words` is not NULL, these. If the text is not a schema or cannot be expressed, the function fills *error and returns a
    status. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
-                                               samp_grammar_error *error)
+                                               const sampi_schema_words *words, samp_grammar_error *error)
 {
     sampi_schema x;
+    sampi_schema_words read;
     memset(&x, 0, sizeof x);
     memset(error, 0, sizeof *error);
     x.tree = tree;
     x.steps = SAMPI_SCHEMA_STEPS;
     int status = sampi_json_read(&x.doc, text, strlen(text), error);
-    if (!status) status = sampi_schema_options(&x, options);
+    if (!status && !words) status = sampi_schema_options(&x, options, &read);
+    if (!status) sampi_schema_use(&x, words ? words : &read);
     if (!status) status = sampi_schema_prepare(&x);
     sampi_node root = status;
     if (!status) {

@@ -84,7 +84,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
     if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
-              : old       ? sampi_tags_schema(g, schema, g->in_order)
+              : old       ? sampi_tags_schema(g, schema, g->in_order, -1)
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
     tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
@@ -234,8 +234,7 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
 static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
 {
     const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
-    const int32_t order = sampi_tags_member(g, node, "any_order"),
-                  space = sampi_tags_member(g, node, "max_whitespace_cnt");
+    const int32_t order = sampi_tags_member(g, node, "any_order");
     size_t n = 0;
     if (schema < 0) return sampi_tags_missing(g, node, "json_schema");
     if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
@@ -243,10 +242,9 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
     const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
     if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
         return sampi_tags_refuse(g, style, "a style other than json is not supported");
-    if (space >= 0 && !sampi_tags_is(g, space, SAMPI_JSON_NULL))
-        return sampi_tags_refuse(g, space, "a bound of white space is not supported");
+    const int32_t most = sampi_tags_count(g, node, "max_whitespace_cnt");
     const bool any = sampi_tags_flag(g, node, "any_order");
-    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
+    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any, most);
 }
 
 /* Returns the expression of the format any_tokens (many), or of exclude_token. */
@@ -376,14 +374,14 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
     memset(error, 0, sizeof *error);
     g.x.tree = tree;
     g.x.status = sampi_json_read(&g.x.doc, text, strlen(text), error);
-    if (!g.x.status) g.x.status = sampi_schema_options(&g.x, options);
+    sampi_schema_words words;
+    if (!g.x.status) g.x.status = sampi_schema_options(&g.x, options, &words);
     if (g.x.status) {
         sampi_json_free(&g.x.doc);
         return g.x.status;
     }
-    g.in_order = g.x.in_order;
-    if (options && sampi_tags_is_listed(options, ' ', "compact", 7)) g.space = 1;
-    if (options && sampi_tags_is_listed(options, ' ', "spaced", 6)) g.space = 2;
+    sampi_schema_use(&g.x, &words);
+    g.in_order = words.ordered;
     g.any = sampi_tree_repeat(tree, sampi_tree_class(tree, zero, 1, true), 0, -1);
     g.bytes = sampi_tree_repeat(tree, sampi_tree_byte(tree, 0, 255), 0, -1);
     const sampi_node made[] = { g.any, g.bytes, g.x.comma, g.x.colon };

@@ -14,7 +14,6 @@
 typedef struct sampi_tags {
     sampi_schema x;
     bool in_order;
-    int space; /* the white space that JSON texts may have: 0: any, 1: none, 2: one space behind , and : */
     sampi_node any, bytes; /* any: any characters, as many of GBNF's dot; bytes: any bytes */
 } sampi_tags;
 

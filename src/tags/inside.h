@@ -80,17 +80,20 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 }
 
 /* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order), or in any order.
-   The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. */
-static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
+   The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. The
+   same is true of `space`, the most characters of white space in a row, with "max_whitespace_cnt" (-1: the options'). */
+static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space)
 {
-    static const char *const options[2][3] = { { "", "compact", "spaced" },
-                                               { "ordered", "ordered compact", "ordered spaced" } };
     samp_text_error inner;
+    sampi_schema_words words = g->x.words;
     if (g->x.status) return g->x.status;
+    words.ordered = in_order;
+    if (space >= 0) words.space = space;
+    if (space >= 0) words.spaced = false;
     const size_t n = sampi_tags_value_length(&g->x.doc, schema);
     char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
-    sampi_node node = sampi_schema_tree(g->x.tree, text, options[in_order][g->space], &inner);
+    sampi_node node = sampi_schema_tree(g->x.tree, text, NULL, &words, &inner);
     if (node < 0) node = sampi_tags_inner_error(g, schema, text, n, &inner);
     SAMP_FREE(text);
     return node;

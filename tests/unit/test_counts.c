@@ -363,28 +363,24 @@ static void play_kind(int kind, uint64_t n, uint64_t stream)
     assert_true(tally.grammars * 4 >= (long)n);
 }
 
-static void test_alone(void **state)
+TEST(test_alone)
 {
-    (void)state;
     play_kind(ALONE, cases(150, 3), 41000000);
 }
 
-static void test_length(void **state)
+TEST(test_length)
 {
-    (void)state;
     play_kind(LENGTH, cases(100, 2), 42000000);
 }
 
-static void test_two(void **state)
+TEST(test_two)
 {
-    (void)state;
     play_kind(TWO, cases(100, 2), 43000000);
 }
 
 /* Counts far beyond every token: no mask and no token may take more than a small part of the steps. */
-static void test_far(void **state)
+TEST(test_far)
 {
-    (void)state;
     static const char *const far[] = { "(a|aa){1,5000}", "(a|aa){5000}", "((a|ab|b){1,300}b?){1,300}",
                                        "(a|b|[ab]{2,3}){2000,9000}", "((a|aa){20,100}b?){20,100}" };
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
@@ -401,13 +397,4 @@ static void test_far(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_length),
-        cmocka_unit_test(test_two),
-        cmocka_unit_test(test_far),
-    };
-    return test_run(argc, argv, tests, begin, end);
-}
+int main(int argc, char **argv) { return test_main(argc, argv, begin, end); }

@@ -224,6 +224,8 @@ TEST(test_recursion)
     /* left, right, hidden, mutual, ambiguous */
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= root \"+\" t | t\nt ::= t \"*\" f | f\nf ::= \"(\" root \")\" | [0-9]",
                 TEXTS("1", "1+2*3", "((1)+2)*3+4"), TEXTS("1+", "((1", ""), TEXTS("+", "1+)", "12", "(1))"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= my_rule _x-1\nmy_rule ::= \"m\"\n_x-1 ::= [0-9]", TEXTS("m1"), TEXTS("m"),
+                TEXTS("a", "1"));
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root | \"b\"", TEXTS("b", "aaab"), TEXTS("aaa"), TEXTS("ba", "c"));
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= e root \"x\" | \"y\"\ne ::= \"e\"?",
                 TEXTS("y", "yx", "eyx", "eyxx", "yxxx", "eeyxx"), TEXTS("e", "ee", "eeyx"), TEXTS("x", "yy"));

@@ -1178,8 +1178,11 @@ TEST(test_random_members)
 
 TEST(test_options)
 {
-    static const char *const bad[] = { "tidy", "compact spaced", "order", "orderedx", "spaced compact ordered" };
-    static const char *const good[] = { "", " ", "compact", " compact  ordered ", "spaced", "ordered spaced" };
+    static const char *const bad[] = { "tidy",    "compact spaced", "order",    "orderedx",   "spaced compact ordered",
+                                       "space=",  "space",          "space=-1", "space=1001", "space=2 compact",
+                                       "space=2x" };
+    static const char *const good[] = { "",       " ",       "compact", " compact  ordered ",
+                                        "spaced", "space=0", "space=1000 ordered", "ordered spaced" };
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         samp_grammar_error error;
         assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{}", bad[i], &error));
@@ -1187,6 +1190,21 @@ TEST(test_options)
         assert_memory_equal(error.message, "root: ", 6);
     }
     for (size_t i = 0; i < TEST_COUNT(good); i++) samp_grammar_free(compile("{}", good[i]));
+    for (int most = 0; most < 4; most++) { /* white space at each place, one more than the option allows or not */
+        char option[16], text[100];
+        static const char spaces[] = " \n\t ";
+        (void)snprintf(option, sizeof option, "space=%d", most);
+        samp_grammar *g = compile("{\"items\":{\"type\":\"null\"}}", option);
+        for (int i = 0; i < 5 * 5; i++) {
+            const int n[4] = { i / 5 == 0 ? i % 5 : 0, i / 5 == 1 ? i % 5 : 0, i / 5 == 2 ? i % 5 : 0,
+                               i / 5 == 3 ? i % 5 : 0 };
+            const int length = snprintf(text, sizeof text, "[%.*snull%.*s,%.*snull%.*s]", n[0], spaces, n[1], spaces,
+                                        n[2], spaces, n[3], spaces);
+            const bool want = n[0] <= most && n[1] <= most && n[2] <= most && n[3] <= most;
+            assert_int_equal(accepts(g, text, (size_t)length), want);
+        }
+        samp_grammar_free(g);
+    }
 }
 
 /* Judges a text of members, and all texts with more members up to `names`, as long as they are in order: g [1] accepts

@@ -191,7 +191,10 @@ TEST(test_options)
                   { "ordered compact", "", 1, -1, -1 },
                   { "ordered compact", ",\"any_order\":true", 1, 1, -1 },
                   { NULL, ",\"any_order\":false", 1, -1, 1 },
-                  { "ordered spaced", "", -1, -1, 1 } };
+                  { "ordered spaced", "", -1, -1, 1 },
+                  { "space=0", "", 1, 1, -1 },
+                  { "spaced", ",\"max_whitespace_cnt\":0", 1, 1, -1 },
+                  { "compact", ",\"max_whitespace_cnt\":1", 1, 1, 1 } };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         char format[512], text[600];
         snprintf(format, sizeof format, json, cases[i].order);
