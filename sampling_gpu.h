@@ -123,16 +123,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2752 gpu/prefix.h                     5433 gpu/device.h
-     151 gpu/api.h                        3299 gpu/choosing.h                   5595 gpu/contexts.h
-     289 gpu/switches.h                   3405 gpu/ending.h                     5753 gpu/steps.h
-     354 gpu/records.h                    3547 gpu/answers.h                    5843 gpu/where.h
-     632 gpu/ptx.h                        4312 samplers/plans.h                 6008 gpu/sending.h
-     681 gpu/elements.h                   4574 gpu/users.h                      6276 gpu/batch.h
-     938 gpu/passes.h                     4670 gpu/logprobs.h                   6553 gpu/results.h
-    1764 gpu/list.h                       4822 gpu/short.h                      6835 gpu/canary.h
-    2398 gpu/left.h                       4982 gpu/advance.h
-    2629 gpu/done.h                       5239 gpu/shapes.h
+       2 gpu/opening.h                    2791 gpu/prefix.h                     5495 gpu/device.h
+     151 gpu/api.h                        3361 gpu/choosing.h                   5657 gpu/contexts.h
+     289 gpu/switches.h                   3467 gpu/ending.h                     5815 gpu/steps.h
+     354 gpu/records.h                    3609 gpu/answers.h                    5905 gpu/where.h
+     634 gpu/ptx.h                        4374 samplers/plans.h                 6070 gpu/sending.h
+     683 gpu/elements.h                   4636 gpu/users.h                      6338 gpu/batch.h
+     935 gpu/passes.h                     4732 gpu/logprobs.h                   6615 gpu/results.h
+    1803 gpu/list.h                       4884 gpu/short.h                      6897 gpu/canary.h
+    2437 gpu/left.h                       5044 gpu/advance.h
+    2668 gpu/done.h                       5301 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -482,6 +482,8 @@ enum {
     SAMPI_SEARCH_IDLE,      /* no search is running */
     SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
                                has the end */
+    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row, which
+                               show the window that has the end */
     SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
     SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
     SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */
@@ -690,14 +692,9 @@ static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
 {
     return __atomic_compare_exchange_n(arrived, &n, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
-/* A barrier of the lanes of a warp (gpu/list.h says where one is needed). */
-SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st)
-{
-    if (SAMPI_ON_NVIDIA)
-        sampi_gpu_join_lanes();
-    else
-        (void)sampi_gpu_add(&st->met, 0);
-}
+/* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
+   of a simd loop. */
+SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 
 /* Returns a token's key, its logit and id in 64 bits. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
@@ -1160,11 +1157,14 @@ static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t ro
 
 /* The work on a lane's cell, a quarter at a time. pair: where 16-bit logits are read, two at a time, or NULL; x: where
    floats are read; the cell's elements are SAMPI_WARP apart either way. next: the quarter that follows, as it was read.
-   l: this quarter's logits, up to date (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances
-   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes. */
+   partial: the row ends in this group, and the lane has only `count` elements; l: this quarter's logits, up to date
+   (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances from the maximum, in nats; later:
+   their logits after the next sampler; q: their envelopes. */
 typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
+    bool partial;
+    uint32_t count;
     double w[SAMPI_QUARTER], d[SAMPI_QUARTER];
     float next[SAMPI_QUARTER], l[SAMPI_QUARTER], later[SAMPI_QUARTER];
     uint32_t q[SAMPI_QUARTER];
@@ -1181,6 +1181,13 @@ SAMPI_INLINE void sampi_gpu_read_quarter(const sampi_gpu_pass *p, const sampi_gp
             x[2 * k] = sampi_gpu_half(u[k] & 0xFFFF, p->v.type);
             x[2 * k + 1] = sampi_gpu_half(u[k] >> 16, p->v.type);
         }
+    } else if (e->partial) {
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t i = (uint32_t)(quarter * SAMPI_QUARTER + k);
+            const float l = e->x[i < e->count ? i * SAMPI_WARP : 0];
+            x[k] = i < e->count ? l : -INFINITY;
+        }
     } else {
         SAMPI_OF_QUARTER x[k] = e->x[(quarter * SAMPI_QUARTER + k) * SAMPI_WARP];
     }
@@ -1189,11 +1196,16 @@ SAMPI_INLINE void sampi_gpu_read_quarter(const sampi_gpu_pass *p, const sampi_gp
 /* Sets where a lane's cell is read. */
 SAMPI_INLINE void sampi_gpu_open_cell(const sampi_gpu_pass *p, uint32_t group, int lane, sampi_gpu_eight *e)
 {
+    const uint32_t first = group * SAMPI_GROUP + (uint32_t)lane;
+    const bool partial = (group + 1) * SAMPI_GROUP > p->v.n;
     e->pair = NULL;
-    e->x = (const float *)(const void *)p->v.data + group * SAMPI_GROUP + (uint32_t)lane;
-    if (!p->direct || (group + 1) * SAMPI_GROUP > p->v.n) {
+    e->x = (const float *)(const void *)p->v.data + sampi_gpu_min_of(first, p->v.n - 1);
+    e->count = first < p->v.n ? (p->v.n - first + SAMPI_WARP - 1) / SAMPI_WARP : 0;
+    e->partial = partial && p->v.type == SAMP_F32;
+    if (!p->direct || (partial && !e->partial)) {
         sampi_gpu_cell_aside(p->a, p->row, p->split, group, lane);
         e->x = sampi_gpu_aside(p->a, p->row, p->split, lane);
+        e->partial = false;
     } else if (p->v.type != SAMP_F32) {
         e->pair = (const uint32_t *)(const void *)p->v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
     }
@@ -1657,6 +1669,30 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
     }
 }
 
+/* Adds a lane's cell to the buckets of a histogram of the whole row: of 1/64 nat below the maximum (sampi_gpu_bucket of
+   keys), without a range. */
+SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *mass,
+                                        uint64_t *count)
+{
+    sampi_gpu_eight e;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        uint32_t at[SAMPI_QUARTER];
+        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_weigh(p->max, &e);
+        SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
+        SAMPI_OF_QUARTER e.d[k] = e.d[k] < SAMPI_BUCKETS - 1 ? e.d[k] : SAMPI_BUCKETS - 1;
+        SAMPI_OF_QUARTER at[k] = (uint32_t)e.d[k];
+        SAMPI_OF_QUARTER
+        {
+            if (!(e.l[k] >= -FLT_MAX)) continue;
+            __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
+        }
+    }
+}
+
 /* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
@@ -1667,7 +1703,10 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
+            if (search.stage == SAMPI_SEARCH_SHARES)
+                sampi_gpu_shares_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, mass, count);
+            else
+                sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
     }
 }
 
@@ -2758,6 +2797,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
   A histogram of a whole row takes a pass and two atomics per token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
+#define SAMPI_GPU_MANY   16                      /* so many teams of a row make a histogram sooner than one a sample */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
@@ -2876,7 +2916,8 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const float max = h->st->max;
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint64_t half = SAMPI_GPU_WIDTH / 2 / 32;
+    /* a histogram of all tokens shows the bucket itself */
+    const uint64_t half = search->stage == SAMPI_SEARCH_SHARES ? 0 : SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
@@ -2929,21 +2970,6 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
     return 0;
 }
 
-/* Makes the sums known, for a prefix with this share of them. */
-static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
-{
-    sampi_gpu_state *st = h->st;
-    const int known = sampi_gpu_require_sums(h);
-    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
-    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
-    sampi_gpu_sample(h);
-    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
-    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) != 1) return 0;
-    return sampi_gpu_ask_window(h);
-}
-
-/* ---- by histograms ---- */
-
 /* Asks for a histogram of the codes in [lo, hi]. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
@@ -2960,8 +2986,44 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes that list_codes
-   has written just before. */
+/* Asks for the window around the end of a prefix with this share of the mass, which the histogram shows. */
+static int sampi_gpu_ask_window_of(const sampi_gpu_here *h, uint64_t share)
+{
+    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    const int known = sampi_gpu_place_window(h, (double)sampi_mulhi(share, all));
+    return known == 1 ? sampi_gpu_ask_window(h) : known;
+}
+
+/* Makes the sums known, for a prefix with this share of them. */
+static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
+{
+    sampi_gpu_state *st = h->st;
+    const bool made = st->search.stage == SAMPI_SEARCH_SHARES, idle = st->search.stage == SAMPI_SEARCH_IDLE;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (made && sampi_gpu_ask_window_of(h, share) == 0) return 0;
+    if (idle && !st->sums_known && !st->complete && h->a->splits >= SAMPI_GPU_MANY) {
+        sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
+        st->search.stage = SAMPI_SEARCH_SHARES;
+        st->search.by_score = false;
+        st->search.per_nat = 64.0f;
+        st->search.mass = 1; /* weights are asked for */
+        return 0;
+    }
+    sampi_gpu_meet(st);
+    if (made) st->search.stage = SAMPI_SEARCH_IDLE;
+    known = sampi_gpu_require_sums(h);
+    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
+    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
+    sampi_gpu_sample(h);
+    const int status = sampi_gpu_ask_window_of(h, share);
+    return status == SAMPI_GPU_DECLINED ? 0 : status;
+}
+
+/* ---- by histograms ---- */
+
+/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
+   order) that list_codes has written just before. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;

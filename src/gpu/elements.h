@@ -20,15 +20,9 @@ static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
 {
     return __atomic_compare_exchange_n(arrived, &n, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
-/* A barrier of the lanes of a warp (gpu/list.h says where one is needed). Without PTX it is an atomic whose sum is not
-   used, because gcc puts a barrier behind each atomic outside of a simd loop. */
-SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st)
-{
-    if (SAMPI_ON_NVIDIA)
-        sampi_gpu_join_lanes();
-    else
-        (void)sampi_gpu_add(&st->met, 0);
-}
+/* A barrier of the lanes of a warp (gpu/list.h says where one is needed): gcc puts a barrier behind each atomic outside
+   of a simd loop. The sum is not used, so no lane waits for it. */
+SAMPI_INLINE void sampi_gpu_meet(sampi_gpu_state *st) { (void)sampi_gpu_add(&st->met, 0); }
 
 /* Returns a token's key, its logit and id in 64 bits. sampi_key with its sign bit flipped has the order of unsigned
    numbers. The id is inverted, so of equal logits the smaller id has the larger key. The largest key of a row is its

@@ -252,13 +252,15 @@ static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t ro
 
 /* The work on a lane's cell, a quarter at a time. pair: where 16-bit logits are read, two at a time, or NULL; x: where
    floats are read; the cell's elements are SAMPI_WARP apart either way. next: the quarter that follows, as it was read.
-   l: this quarter's logits, up to date (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances
-   from the maximum, in nats; later: their logits after the next sampler; q: their envelopes. Only functions that the
-   compiler inlines into simd loops have such a record: gcc 12 keeps 128 bytes for the arrays that a simd loop with
-   calls declares itself. */
+   partial: the row ends in this group, and the lane has only `count` elements; l: this quarter's logits, up to date
+   (-inf: masked or removed); w: their weights, each plus 2^52; d: their distances from the maximum, in nats; later:
+   their logits after the next sampler; q: their envelopes. Only functions that the compiler inlines into simd loops
+   have such a record: gcc 12 keeps 128 bytes for the arrays that a simd loop with calls declares itself. */
 typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
+    bool partial;
+    uint32_t count;
     double w[SAMPI_QUARTER], d[SAMPI_QUARTER];
     float next[SAMPI_QUARTER], l[SAMPI_QUARTER], later[SAMPI_QUARTER];
     uint32_t q[SAMPI_QUARTER];
@@ -275,6 +277,13 @@ SAMPI_INLINE void sampi_gpu_read_quarter(const sampi_gpu_pass *p, const sampi_gp
             x[2 * k] = sampi_gpu_half(u[k] & 0xFFFF, p->v.type);
             x[2 * k + 1] = sampi_gpu_half(u[k] >> 16, p->v.type);
         }
+    } else if (e->partial) {
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t i = (uint32_t)(quarter * SAMPI_QUARTER + k);
+            const float l = e->x[i < e->count ? i * SAMPI_WARP : 0];
+            x[k] = i < e->count ? l : -INFINITY;
+        }
     } else {
         SAMPI_OF_QUARTER x[k] = e->x[(quarter * SAMPI_QUARTER + k) * SAMPI_WARP];
     }
@@ -283,11 +292,16 @@ SAMPI_INLINE void sampi_gpu_read_quarter(const sampi_gpu_pass *p, const sampi_gp
 /* Sets where a lane's cell is read. */
 SAMPI_INLINE void sampi_gpu_open_cell(const sampi_gpu_pass *p, uint32_t group, int lane, sampi_gpu_eight *e)
 {
+    const uint32_t first = group * SAMPI_GROUP + (uint32_t)lane;
+    const bool partial = (group + 1) * SAMPI_GROUP > p->v.n;
     e->pair = NULL;
-    e->x = (const float *)(const void *)p->v.data + group * SAMPI_GROUP + (uint32_t)lane;
-    if (!p->direct || (group + 1) * SAMPI_GROUP > p->v.n) {
+    e->x = (const float *)(const void *)p->v.data + sampi_gpu_min_of(first, p->v.n - 1);
+    e->count = first < p->v.n ? (p->v.n - first + SAMPI_WARP - 1) / SAMPI_WARP : 0;
+    e->partial = partial && p->v.type == SAMP_F32;
+    if (!p->direct || (partial && !e->partial)) {
         sampi_gpu_cell_aside(p->a, p->row, p->split, group, lane);
         e->x = sampi_gpu_aside(p->a, p->row, p->split, lane);
+        e->partial = false;
     } else if (p->v.type != SAMP_F32) {
         e->pair = (const uint32_t *)(const void *)p->v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
     }
@@ -771,9 +785,34 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
     }
 }
 
-/* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets. Both are integers,
-   so no result shows the order of the atomics. If no mass is searched for, only counts are needed, and weights are not
-   computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may not fit a list. */
+/* Adds a lane's cell to the buckets of a histogram of the whole row: of 1/64 nat below the maximum (sampi_gpu_bucket of
+   keys), without a range. */
+SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *mass,
+                                        uint64_t *count)
+{
+    sampi_gpu_eight e;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        uint32_t at[SAMPI_QUARTER];
+        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_weigh(p->max, &e);
+        SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
+        SAMPI_OF_QUARTER e.d[k] = e.d[k] < SAMPI_BUCKETS - 1 ? e.d[k] : SAMPI_BUCKETS - 1;
+        SAMPI_OF_QUARTER at[k] = (uint32_t)e.d[k];
+        SAMPI_OF_QUARTER
+        {
+            if (!(e.l[k] >= -FLT_MAX)) continue;
+            __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets.
+   Both are integers, so no result shows the order of the atomics. If no mass is searched for, only counts are needed,
+   and weights are not computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may
+   not fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -783,7 +822,10 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
+            if (search.stage == SAMPI_SEARCH_SHARES)
+                sampi_gpu_shares_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, mass, count);
+            else
+                sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
     }
 }
 

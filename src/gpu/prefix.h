@@ -11,6 +11,7 @@
    outside of all windows costs passes, but never changes a token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
+#define SAMPI_GPU_MANY   16                      /* so many teams of a row make a histogram sooner than one a sample */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
@@ -133,7 +134,8 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const float max = h->st->max;
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint64_t half = SAMPI_GPU_WIDTH / 2 / 32;
+    /* a histogram of all tokens shows the bucket itself */
+    const uint64_t half = search->stage == SAMPI_SEARCH_SHARES ? 0 : SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
@@ -188,26 +190,9 @@ static int sampi_gpu_ask_window(const sampi_gpu_here *h)
     return 0;
 }
 
-/* Makes the sums known, for a prefix with this share of them. If the row is so flat that the list made with the sums is
-   surely too short, and that a sample has about the same shares of the mass, the pass for the window is asked for
-   instead, which makes the sums too. */
-static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
-{
-    sampi_gpu_state *st = h->st;
-    const int known = sampi_gpu_require_sums(h);
-    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
-    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
-    sampi_gpu_sample(h);
-    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
-    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) != 1) return 0;
-    return sampi_gpu_ask_window(h);
-}
-
-/* ---- by histograms ---- */
-
-/* Asks for a histogram of the codes in [lo, hi]. A first histogram has even buckets of 1/64 nat, because codes of
-   floats are not spread evenly; later ones have buckets of 2^shift codes, with the smallest shift that fits. Returns 0
-   always: a pass is needed. */
+/* Asks for a histogram of the codes in [lo, hi]. A first histogram has even buckets
+   of 1/64 nat, because codes of floats are not spread evenly; later ones have buckets of 2^shift codes, with the
+   smallest shift that fits. Returns 0 always: a pass is needed. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -223,9 +208,49 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes that list_codes
-   has written just before. In the order of scores several tokens may share the last one's score; keys then decide how
-   many of these are in the prefix. Writes search->key and score. */
+/* Asks for the window around the end of a prefix with this share of the mass, which the histogram shows. Returns
+   SAMPI_GPU_DECLINED if the histogram has less mass than that. */
+static int sampi_gpu_ask_window_of(const sampi_gpu_here *h, uint64_t share)
+{
+    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    const int known = sampi_gpu_place_window(h, (double)sampi_mulhi(share, all));
+    return known == 1 ? sampi_gpu_ask_window(h) : known;
+}
+
+/* Makes the sums known, for a prefix with this share of them. If a row has many teams, these first make an exact
+   histogram of it: its one bucket with the end is then the window, whose pass makes the sums too. With few teams, the
+   histogram's atomics would take longer than a sample; but if the row is so flat that the list made with the sums is
+   surely too short, and that a sample has about the same shares of the mass, the sample's window is asked for. */
+static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
+{
+    sampi_gpu_state *st = h->st;
+    const bool made = st->search.stage == SAMPI_SEARCH_SHARES, idle = st->search.stage == SAMPI_SEARCH_IDLE;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (made && sampi_gpu_ask_window_of(h, share) == 0) return 0;
+    if (idle && !st->sums_known && !st->complete && h->a->splits >= SAMPI_GPU_MANY) {
+        sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
+        st->search.stage = SAMPI_SEARCH_SHARES;
+        st->search.by_score = false;
+        st->search.per_nat = 64.0f;
+        st->search.mass = 1; /* weights are asked for */
+        return 0;
+    }
+    sampi_gpu_meet(st);
+    if (made) st->search.stage = SAMPI_SEARCH_IDLE;
+    known = sampi_gpu_require_sums(h);
+    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
+    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
+    sampi_gpu_sample(h);
+    const int status = sampi_gpu_ask_window_of(h, share);
+    return status == SAMPI_GPU_DECLINED ? 0 : status;
+}
+
+/* ---- by histograms ---- */
+
+/* Finds the end of the prefix in the list, which has the tokens that are still needed, from the codes (places in the
+   order) that list_codes has written just before. In the order of scores several tokens may share the last one's score;
+   keys then decide how many of these are in the prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;

@@ -145,6 +145,8 @@ enum {
     SAMPI_SEARCH_IDLE,      /* no search is running */
     SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
                                has the end */
+    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row, which
+                               show the window that has the end */
     SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
     SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
     SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */

@@ -10,7 +10,7 @@ GPU_DEPS := sampling_gpu.h sampling.h tests/support/case.h tests/support/suite.h
   $(if $(FROM),$(ROOMS) $(SPINES))
 
 ## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
-gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
+gpu: $(GPU)/test_gpu $(GPU)/bench_gpu $(if $(findstring nvptx,$(OFFLOAD)),$(GPU)/micro)
 	@libs=$$(dirname "$$(readlink -f "$$(gcc -print-file-name=libgomp.so)")"); \
 	 cp -L "$$libs"/libgomp.so.1 "$$libs"/libgomp-plugin-*.so.1 $(GPU)/
 	@sh tests/gpu/inspect.sh $(OFFLOAD) $(GPU)
@@ -20,6 +20,10 @@ $(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 $(GPU)/bench_gpu: bench/gpu/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
+
+# inline PTX
+$(GPU)/micro: bench/gpu/micro.c | $(GPU)
+	gcc -std=gnu11 -O2 $(OFFLOAD_FLAGS) $< -o $@ -ldl
 
 ## test-gpu: checks each token of the device against the definition; exits with 77 and says "no device" if there is none
 test-gpu: gpu

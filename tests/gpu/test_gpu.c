@@ -776,7 +776,9 @@ static bool long_nuclei(void)
                 t.with_logprobs = i == 1;
                 good = play_batch(&t, type, &l);
                 const uint64_t passes = samp_gpu_perf(t.gpu[type]).n_passes - before.n_passes;
-                if (i == 0 && kind < 4 && shape < 3 && N > 100000 && !no_kernels) good &= passes <= ROWS * 3 + 1;
+                /* one pass more if all logits share a few buckets of the first histogram */
+                const uint64_t most = kind == 3 ? 4 : 3;
+                if (i == 0 && kind < 4 && shape < 3 && N > 100000 && !no_kernels) good &= passes <= ROWS * most + 1;
                 if (!good) printf("  kind %d, shape %d: %" PRIu64 " passes\n", kind, shape, passes);
             }
             free_chains(&t, ROWS);
