@@ -11556,7 +11556,7 @@ static const sampi_hooks SAMPI_REPLAY_HOOKS = {
    in llama.cpp's arithmetic. */
 #define SAMPI_REPLAY_ROW \
     "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \
-        &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply, NULL)
+        &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply)
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
@@ -38957,7 +38957,7 @@ typedef struct sampi_left {
 /* Runs the chain on its row. */
 static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
 {
-    sampi_ordinals ordinal = { { 0 }, false, given->work };
+    sampi_ordinals ordinal = { { 0 }, false, false, false, given->work };
     sampi_flat_chain flat;
     sampi_job job = *given;
     sampi_sampler *first = sampi_first_mask(job.s);

@@ -88,8 +88,8 @@
    unchanged.)
 
    WHAT RUNS WHERE. All built-in samplers run on the device, except infill, which reads tokens' texts, xtc with
-   exempt tokens, ras, replay, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its
-   batch, if
+   exempt tokens, ras, replay, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of
+   its batch, if
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for) and no sampler of your own among
        them, or more than 1024 changes of single logits, those of each sampler counted;
@@ -123,16 +123,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2791 gpu/prefix.h                     5495 gpu/device.h
-     151 gpu/api.h                        3361 gpu/choosing.h                   5657 gpu/contexts.h
-     289 gpu/switches.h                   3467 gpu/ending.h                     5815 gpu/steps.h
-     354 gpu/records.h                    3609 gpu/answers.h                    5905 gpu/where.h
-     634 gpu/ptx.h                        4374 samplers/plans.h                 6070 gpu/sending.h
-     683 gpu/elements.h                   4636 gpu/users.h                      6338 gpu/batch.h
-     935 gpu/passes.h                     4732 gpu/logprobs.h                   6615 gpu/results.h
-    1803 gpu/list.h                       4884 gpu/short.h                      6897 gpu/canary.h
-    2437 gpu/left.h                       5044 gpu/advance.h
-    2668 gpu/done.h                       5301 gpu/shapes.h
+       2 gpu/opening.h                    2792 gpu/prefix.h                     5497 gpu/device.h
+     151 gpu/api.h                        3362 gpu/choosing.h                   5659 gpu/contexts.h
+     289 gpu/switches.h                   3468 gpu/ending.h                     5817 gpu/steps.h
+     354 gpu/records.h                    3610 gpu/answers.h                    5907 gpu/where.h
+     634 gpu/ptx.h                        4375 samplers/plans.h                 6072 gpu/sending.h
+     683 gpu/elements.h                   4637 gpu/users.h                      6340 gpu/batch.h
+     935 gpu/passes.h                     4733 gpu/logprobs.h                   6617 gpu/results.h
+    1803 gpu/list.h                       4885 gpu/short.h                      6899 gpu/canary.h
+    2438 gpu/left.h                       5046 gpu/advance.h
+    2669 gpu/done.h                       5303 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -2332,7 +2332,8 @@ SAMPI_INLINE uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_
         uint64_t y[8];
         SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
         SAMPI_AT_ONCE(8, y);
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
+        SAMPI_UNROLL(8)
+        for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
     }
     return sum;
 }
@@ -2797,7 +2798,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
   A histogram of a whole row takes a pass and two atomics per token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
-#define SAMPI_GPU_MANY   16                      /* so many teams of a row make a histogram sooner than one a sample */
+#define SAMPI_GPU_MANY   16                      /* from so many teams a row on, a histogram is faster */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
@@ -4918,7 +4919,8 @@ static bool sampi_gpu_is_short(const sampi_gpu_here *h)
 {
     const sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at];
-    if (st->at < h->job->short_from || !st->max_known || st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
+    if (st->at < h->job->short_from || !st->max_known) return false;
+    if (st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
     if (st->memory.phase) return false;
     return st->complete || (st->listed && step->kind == SAMPI_TOP_K && (uint32_t)step->u.top_k.k <= st->n_list);
 }

@@ -569,7 +569,8 @@ SAMPI_INLINE uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_
         uint64_t y[8];
         SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
         SAMPI_AT_ONCE(8, y);
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
+        SAMPI_UNROLL(8)
+        for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
     }
     return sum;
 }

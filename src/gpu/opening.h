@@ -87,8 +87,8 @@
    unchanged.)
 
    WHAT RUNS WHERE. All built-in samplers run on the device, except infill, which reads tokens' texts, xtc with
-   exempt tokens, ras, replay, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of its
-   batch, if
+   exempt tokens, ras, replay, and constraints other than top_p_decay. A chain goes to the CPU, and only that chain of
+   its batch, if
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for) and no sampler of your own among
        them, or more than 1024 changes of single logits, those of each sampler counted;

@@ -58,4 +58,4 @@ static const sampi_hooks SAMPI_REPLAY_HOOKS = {
    in llama.cpp's arithmetic. */
 #define SAMPI_REPLAY_ROW \
     "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \
-        &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply, NULL)
+        &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply)

@@ -14,7 +14,7 @@ typedef struct sampi_left {
    draw. Returns a status. */
 static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
 {
-    sampi_ordinals ordinal = { { 0 }, false, given->work };
+    sampi_ordinals ordinal = { { 0 }, false, false, false, given->work };
     sampi_flat_chain flat;
     sampi_job job = *given;
     sampi_sampler *first = sampi_first_mask(job.s);
