@@ -32924,18 +32924,24 @@ typedef struct sampi_peer_field {
 #define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
     { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
 
+/* Rows that several programs have, from OpenAI's API. */
+#define SAMPI_PEER_PENALTIES \
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2), \
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2)
+#define SAMPI_PEER_FORMS \
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0), \
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0), \
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0)
+
 /* The fields of OpenAI's API reference. */
 static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
-    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
-    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_PENALTIES,
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
-    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
-    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
-    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_FORMS,
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
     SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 128),
@@ -32949,14 +32955,11 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, SAMPI_MOST),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
-    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_PENALTIES,
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
-    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
-    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
-    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_FORMS,
     SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_ONLY("structured_outputs", NULL),
     SAMPI_PEER_ONLY("guided_json", NULL),
@@ -33065,9 +33068,7 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_DOES("seed", "seed", SEED, 32_BITS, -1, 0),
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
-    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
-    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
-    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_FORMS,
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
     SAMPI_PEER_DOES("stop", NULL, STOPS, ONE_EMPTY, 0, 0),
@@ -33117,8 +33118,7 @@ static const sampi_peer_field SAMPI_SGLANG[] = {
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
     SAMPI_PEER_IS("top_k", "top_k", NOT_0, "0", -1, INT32_MAX),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
-    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
-    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_PENALTIES,
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_OUTPUT_BEHIND, "1", 0, 2),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -SAMPI_MOST, SAMPI_MOST),
