@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10450 samplers/gumbel.h               25706 grammar/runs.h
-     321 api/config.h                    10560 watermark/function.h            25918 grammar/entries.h
-     352 api/types.h                     10673 watermark/text.h                26491 grammar/accepting.h
-     674 api/missing.h                   10859 watermark/draw.h                26830 grammar/history.h
-     689 api/sample.h                    11064 samplers/mirostat.h             26931 grammar/waiting.h
-     891 api/chains.h                    11289 samplers/adaptive_p.h           27238 grammar/room.h
-    1197 api/samplers.h                  11438 samplers/ras.h                  27604 grammar/sampler.h
-    1591 api/gumbel.h                    11501 samplers/replay.h               27858 grammar/forced.h
-    1620 api/operator.h                  11561 samplers/custom.h               28045 grammar/hooks.h
-    1679 api/kv.h                        11610 config/describe.h               28166 schema/head.h
-    1876 api/llama_cpp.h                 11779 config/from_params.h            28350 schema/errors.h
-    1924 api/text_error.h                11835 config/orders.h                 28465 schema/collections.h
-    1943 api/grammar.h                   12107 config/numbers.h                28498 schema/references.h
-    2253 api/shards.h                    12252 config/set.h                    28814 schema/strings.h
-    2366 api/peers.h                     12428 config/texts.h                  28875 schema/numbers.h
-    2512 api/drafts.h                    12607 config/settings.h               29077 schema/sets.h
-    2671 api/constraints.h               12722 life/rollback.h                 29345 schema/formats.h
-    3074 api/watermark.h                 12960 life/chain.h                    29614 schema/scalars.h
-    3248 api/stop.h                      13256 life/members.h                  29920 schema/goals.h
-    3388 api/vocab.h                     13366 life/update.h                   30163 schema/alternatives.h
-    3431 api/search.h                    13536 life/copy.h                     30703 schema/objects.h
-    3605 api/parts.h                     13705 rows/row.h                      31286 schema/arrays.h
-    3657 base/switches.h                 13907 rows/reserve.h                  31652 schema/satisfiable.h
-    3960 base/random.h                   13975 rows/pieces.h                   31800 schema/whole.h
-    3980 base/mt19937.h                  14084 rows/compact.h                  31972 tags/head.h
-    4052 base/exact.h                    14265 rows/sums.h                     32099 tags/words.h
-    4269 base/bits128.h                  14392 rows/changes.h                  32213 tags/inside.h
-    4345 base/elements.h                 14469 rows/cuts.h                     32354 tags/formats.h
-    4471 watermark/colours.h             14925 rows/typical.h                  32758 grammar/grammars.h
-    4534 kernels/llama_cpp/contract.h    15233 rows/tail_free.h                32826 peers/tables.h
-    4556 kernels/contract.h              15301 rows/selecting.h                33285 peers/values.h
-    4642 kernels/scalar.h                15444 rows/mirostat.h                 33781 peers/llama_server.h
-    4846 kernels/llama_cpp/scalar.h      15524 watermark/rows.h                33849 peers/stops.h
-    4855 kernels/sets.h                  15634 rows/flat.h                     33908 peers/wishes.h
-    4904 kernels/vectors.h               15704 rows/logprobs.h                 33950 peers/fields.h
-    4986 kernels/avx512.h                15846 rows/support.h                  34261 peers/requests.h
-    5071 kernels/avx2.h                  15986 rows/step.h                     34469 vocab/pieces.h
-    5135 kernels/sse2.h                  16003 run/apply.h                     34647 vocab/tokenizer_json.h
-    5152 kernels/neon.h                  16070 run/writing.h                   34865 vocab/gguf.h
-    5175 kernels/wasm.h                  16169 run/arrays.h                    35040 shards/head.h
-    5191 kernels/generic.h               16250 run/walk.h                      35125 shards/bytes.h
-    5211 kernels/shared.h                16358 run/again.h                     35222 shards/merging.h
-    5335 kernels/passes.h                16423 run/finish.h                    35511 shards/row.h
-    6019 kernels/llama_cpp/passes.h      16464 run/draw.h                      35634 shards/answers.h
-    6071 kernels/check.h                 16552 run/sample.h                    36078 shards/logprobs.h
-    6093 kernels/dispatch.h              16689 run/explain.h                   36336 shards/taking.h
-    6292 core/thresholds.h               16804 watermark/making.h              36473 shards/asking.h
-    6385 core/array.h                    17026 watermark/tails.h               36602 shards/prefix.h
-    6800 core/table.h                    17123 watermark/detect.h              36824 shards/plans.h
-    6976 core/windows.h                  17348 run/verify.h                    37270 samplers/plans.h
-    7064 constraints/record.h            17453 run/batch.h                     37532 shards/way.h
-    7134 watermark/record.h              17639 run/replay.h                    37678 shards/memory.h
-    7153 rows/work.h                     17724 run/guide.h                     37747 shards/batch.h
-    7186 life/past.h                     17765 life/state.h                    38151 drafts/head.h
-    7245 core/record.h                   17926 operator/weights.h              38202 drafts/block.h
-    7410 core/plans.h                    18001 operator/search.h               38385 drafts/tree.h
-    7436 core/fields.h                   18132 operator/run.h                  38508 drafts/relaxed.h
-    7539 core/owners.h                   18292 kv/cells.h                      38589 drafts/ngram.h
-    7606 core/mt19937.h                  18316 kv/making.h                     38725 search/head.h
-    7661 core/no_mt19937.h               18536 kv/slot.h                       38945 search/rows.h
-    7685 core/making.h                   18668 kv/sequences.h                  39027 search/states.h
-    7843 core/streams.h                  18798 kv/data.h                       39114 search/beams.h
-    7879 life/state_fields.h             18927 kv/update.h                     39497 search/unmask.h
-    7967 samplers/llama_cpp.h            19045 kv/state.h                      39618 text/automaton.h
-    8107 samplers/logit_bias.h           19244 llama_cpp/functions.h           39689 grammar/patterns.h
-    8192 samplers/patch.h                19306 llama_cpp/object.h              39838 constraints/automaton.h
-    8240 samplers/penalties.h            19359 llama_cpp/vocabulary.h          39877 constraints/making.h
-    8382 samplers/dry.h                  19434 text/reading.h                  40123 constraints/sampler.h
-    8914 samplers/cut.h                  19540 text/strings.h                  40212 constraints/constructors.h
-    8934 samplers/top_n_sigma.h          19638 text/values.h                   40590 constraints/patterns.h
-    9070 samplers/top_k.h                19792 text/documents.h                40679 constraints/looking.h
-    9126 samplers/tail_free.h            19865 grammar/head.h                  40749 constraints/thinking.h
-    9243 samplers/typical.h              19869 grammar/tree.h                  40992 constraints/schedule.h
-    9304 samplers/top_p.h                20516 grammar/building.h              41075 constraints/accepting.h
-    9341 samplers/min_p.h                20915 grammar/finishing.h             41256 constraints/drawing.h
-    9378 samplers/by_sums.h              21218 grammar/reading.h               41493 constraints/state.h
-    9508 samplers/top_h.h                21307 grammar/gbnf.h                  41557 constraints/kind.h
-    9558 samplers/min_k.h                21600 grammar/regex.h                 41617 constraints/top_p_decay.h
-    9617 samplers/xtc.h                  22017 grammar/derivatives.h           41693 constraints/timestamps.h
-    9739 samplers/infill.h               22707 grammar/searching.h             41887 constraints/accessors.h
-    9846 samplers/temperature.h          22991 grammar/vocabulary.h            41994 stop/head.h
-   10015 samplers/smoothing.h            23445 grammar/triggers.h              42059 stop/search.h
-   10096 samplers/softmax.h              23919 grammar/matcher.h               42180 stop/making.h
-   10126 samplers/drafted.h              24197 grammar/cache.h                 42337 stop/text.h
-   10151 samplers/greedy.h               24480 grammar/moving.h                42489 stop/patterns.h
-   10182 samplers/choose.h               24931 grammar/visits.h                42561 stop/settings.h
-   10268 samplers/ratio.h                25221 grammar/states.h                42592 core/kinds.h
-   10332 samplers/draw.h                 25379 grammar/items.h                 42634 base/restore.h
-   10422 samplers/dist.h                 25503 grammar/masks.h                 42647 api/license.h
+       2 api/opening.h                   10428 samplers/gumbel.h               25672 grammar/runs.h
+     321 api/config.h                    10538 watermark/function.h            25884 grammar/entries.h
+     352 api/types.h                     10651 watermark/text.h                26457 grammar/accepting.h
+     674 api/missing.h                   10837 watermark/draw.h                26796 grammar/history.h
+     689 api/sample.h                    11042 samplers/mirostat.h             26897 grammar/waiting.h
+     891 api/chains.h                    11265 samplers/adaptive_p.h           27204 grammar/room.h
+    1197 api/samplers.h                  11414 samplers/ras.h                  27570 grammar/sampler.h
+    1591 api/gumbel.h                    11477 samplers/replay.h               27824 grammar/forced.h
+    1620 api/operator.h                  11528 samplers/custom.h               28011 grammar/hooks.h
+    1679 api/kv.h                        11577 config/describe.h               28132 schema/head.h
+    1876 api/llama_cpp.h                 11746 config/from_params.h            28316 schema/errors.h
+    1924 api/text_error.h                11802 config/orders.h                 28431 schema/collections.h
+    1943 api/grammar.h                   12074 config/numbers.h                28464 schema/references.h
+    2253 api/shards.h                    12219 config/set.h                    28780 schema/strings.h
+    2366 api/peers.h                     12395 config/texts.h                  28841 schema/numbers.h
+    2512 api/drafts.h                    12574 config/settings.h               29043 schema/sets.h
+    2671 api/constraints.h               12689 life/rollback.h                 29311 schema/formats.h
+    3074 api/watermark.h                 12927 life/chain.h                    29580 schema/scalars.h
+    3248 api/stop.h                      13223 life/members.h                  29886 schema/goals.h
+    3388 api/vocab.h                     13333 life/update.h                   30129 schema/alternatives.h
+    3431 api/search.h                    13503 life/copy.h                     30669 schema/objects.h
+    3605 api/parts.h                     13672 rows/row.h                      31252 schema/arrays.h
+    3657 base/switches.h                 13874 rows/reserve.h                  31618 schema/satisfiable.h
+    3960 base/random.h                   13942 rows/pieces.h                   31766 schema/whole.h
+    3980 base/mt19937.h                  14051 rows/compact.h                  31938 tags/head.h
+    4052 base/exact.h                    14232 rows/sums.h                     32065 tags/words.h
+    4269 base/bits128.h                  14359 rows/changes.h                  32179 tags/inside.h
+    4345 base/elements.h                 14436 rows/cuts.h                     32320 tags/formats.h
+    4471 watermark/colours.h             14892 rows/typical.h                  32724 grammar/grammars.h
+    4534 kernels/llama_cpp/contract.h    15200 rows/tail_free.h                32792 peers/tables.h
+    4556 kernels/contract.h              15268 rows/selecting.h                33251 peers/values.h
+    4642 kernels/scalar.h                15411 rows/mirostat.h                 33747 peers/llama_server.h
+    4846 kernels/llama_cpp/scalar.h      15491 watermark/rows.h                33815 peers/stops.h
+    4855 kernels/sets.h                  15601 rows/flat.h                     33874 peers/wishes.h
+    4904 kernels/vectors.h               15671 rows/logprobs.h                 33916 peers/fields.h
+    4986 kernels/avx512.h                15813 rows/support.h                  34227 peers/requests.h
+    5071 kernels/avx2.h                  15953 rows/step.h                     34435 vocab/pieces.h
+    5135 kernels/sse2.h                  15970 run/apply.h                     34613 vocab/tokenizer_json.h
+    5152 kernels/neon.h                  16037 run/writing.h                   34831 vocab/gguf.h
+    5175 kernels/wasm.h                  16136 run/arrays.h                    35006 shards/head.h
+    5191 kernels/generic.h               16217 run/walk.h                      35091 shards/bytes.h
+    5211 kernels/shared.h                16325 run/again.h                     35188 shards/merging.h
+    5335 kernels/passes.h                16390 run/finish.h                    35477 shards/row.h
+    6019 kernels/llama_cpp/passes.h      16431 run/draw.h                      35600 shards/answers.h
+    6071 kernels/check.h                 16519 run/sample.h                    36044 shards/logprobs.h
+    6093 kernels/dispatch.h              16656 run/explain.h                   36302 shards/taking.h
+    6292 core/thresholds.h               16771 watermark/making.h              36439 shards/asking.h
+    6385 core/array.h                    16992 watermark/tails.h               36568 shards/prefix.h
+    6800 core/table.h                    17089 watermark/detect.h              36790 shards/plans.h
+    6971 core/windows.h                  17314 run/verify.h                    37236 samplers/plans.h
+    7059 constraints/record.h            17419 run/batch.h                     37498 shards/way.h
+    7129 watermark/record.h              17605 run/replay.h                    37644 shards/memory.h
+    7148 rows/work.h                     17690 run/guide.h                     37713 shards/batch.h
+    7181 life/past.h                     17731 life/state.h                    38117 drafts/head.h
+    7240 core/record.h                   17892 operator/weights.h              38168 drafts/block.h
+    7405 core/plans.h                    17967 operator/search.h               38351 drafts/tree.h
+    7431 core/fields.h                   18098 operator/run.h                  38474 drafts/relaxed.h
+    7528 core/owners.h                   18258 kv/cells.h                      38555 drafts/ngram.h
+    7595 core/mt19937.h                  18282 kv/making.h                     38691 search/head.h
+    7650 core/no_mt19937.h               18502 kv/slot.h                       38911 search/rows.h
+    7674 core/making.h                   18634 kv/sequences.h                  38993 search/states.h
+    7832 core/streams.h                  18764 kv/data.h                       39080 search/beams.h
+    7868 life/state_fields.h             18893 kv/update.h                     39463 search/unmask.h
+    7956 samplers/llama_cpp.h            19011 kv/state.h                      39584 text/automaton.h
+    8096 samplers/logit_bias.h           19210 llama_cpp/functions.h           39655 grammar/patterns.h
+    8180 samplers/patch.h                19272 llama_cpp/object.h              39804 constraints/automaton.h
+    8228 samplers/penalties.h            19325 llama_cpp/vocabulary.h          39843 constraints/making.h
+    8370 samplers/dry.h                  19400 text/reading.h                  40089 constraints/sampler.h
+    8902 samplers/cut.h                  19506 text/strings.h                  40178 constraints/constructors.h
+    8922 samplers/top_n_sigma.h          19604 text/values.h                   40556 constraints/patterns.h
+    9057 samplers/top_k.h                19758 text/documents.h                40645 constraints/looking.h
+    9112 samplers/tail_free.h            19831 grammar/head.h                  40715 constraints/thinking.h
+    9229 samplers/typical.h              19835 grammar/tree.h                  40958 constraints/schedule.h
+    9290 samplers/top_p.h                20482 grammar/building.h              41041 constraints/accepting.h
+    9326 samplers/min_p.h                20881 grammar/finishing.h             41222 constraints/drawing.h
+    9362 samplers/by_sums.h              21184 grammar/reading.h               41459 constraints/state.h
+    9491 samplers/top_h.h                21273 grammar/gbnf.h                  41523 constraints/kind.h
+    9541 samplers/min_k.h                21566 grammar/regex.h                 41582 constraints/top_p_decay.h
+    9600 samplers/xtc.h                  21983 grammar/derivatives.h           41658 constraints/timestamps.h
+    9721 samplers/infill.h               22673 grammar/searching.h             41852 constraints/accessors.h
+    9828 samplers/temperature.h          22957 grammar/vocabulary.h            41959 stop/head.h
+    9997 samplers/smoothing.h            23411 grammar/triggers.h              42024 stop/search.h
+   10078 samplers/softmax.h              23885 grammar/matcher.h               42145 stop/making.h
+   10107 samplers/drafted.h              24163 grammar/cache.h                 42302 stop/text.h
+   10132 samplers/greedy.h               24446 grammar/moving.h                42454 stop/patterns.h
+   10162 samplers/choose.h               24897 grammar/visits.h                42526 stop/settings.h
+   10248 samplers/ratio.h                25187 grammar/states.h                42557 core/kinds.h
+   10312 samplers/draw.h                 25345 grammar/items.h                 42599 base/restore.h
+   10402 samplers/dist.h                 25469 grammar/masks.h                 42612 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6902,12 +6902,7 @@ enum {
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
     /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
-    SAMPI_SEEKS_END = 0x2000000,
-    /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
-    SAMPI_TO_K = 0x8000000,
-    /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first min_keep
-       */
-    SAMPI_TO_FLOOR = 0x10000000
+    SAMPI_SEEKS_END = 0x2000000
 };
 
 /* The hooks of a kind: functions besides apply that common code calls. */
@@ -7510,12 +7505,6 @@ static size_t sampi_min_keep(const sampi_sampler *s)
         if (traits->field[i].type == SAMPI_SIZE)
             min_keep = *(const size_t *)(const void *)((const char *)s + traits->field[i].at);
     return min_keep > 1 ? min_keep : 1;
-}
-
-/* Returns the value of a kind's first field. */
-static double sampi_first_number(const sampi_sampler *s)
-{
-    return sampi_field_value(s, sampi_traits_of(s->kind)->field);
 }
 
 /* Is the field a text or a list of samp_params, not a number? */
@@ -8186,8 +8175,7 @@ SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi
     "logit-bias", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
-        sampi_logit_bias_apply, sampi_fast_logit_bias, \
-        SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply)
+        sampi_logit_bias_apply, sampi_fast_logit_bias, SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply)
 
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
@@ -9063,8 +9051,7 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 #define SAMPI_TOP_N_SIGMA_ROW \
     "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
-        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma)
+        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma)
 
 
 /* ---- src/samplers/top_k.h ---- */
@@ -9117,8 +9104,7 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_TO_K | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_SAME_IN_LLAMA, \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k)
 
@@ -9235,9 +9221,9 @@ SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
-        sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free)
+        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), \
+        sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, sampi_fast_tail_free, \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free)
 
 
 /* ---- src/samplers/typical.h ---- */
@@ -9296,9 +9282,9 @@ SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, \
-        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
-        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), \
+        sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, sampi_fast_typical, \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
 
 
 /* ---- src/samplers/top_p.h ---- */
@@ -9332,8 +9318,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p(float p, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_P, top_p, 0.95, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TOP_P_ROW \
-    "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED, \
+    "top-p", 0, 'p', "top_p;top-p;nucleus", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)
 
@@ -9369,8 +9354,7 @@ SAMPI_CUT_FIELDS(MIN_P, min_p, 0.05, 0, 0, "p");
 
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | \
-            SAMPI_SAME_IN_LLAMA, \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p)
 
@@ -9463,9 +9447,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_A, top_a, 0, 0, 0, "a");
 
 #define SAMPI_TOP_A_ROW \
-    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
-        sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a)
+    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, \
+        &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
 {
@@ -9723,9 +9706,8 @@ static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), \
+        sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
 SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
             SAMPI_BYTES_ONLY);
@@ -10118,9 +10100,8 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
 #define SAMPI_SOFTMAX_ROW \
-    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED, \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply)
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, \
+        NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply)
 
 
 /* ---- src/samplers/drafted.h ---- */
@@ -10173,8 +10154,7 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
 #define SAMPI_GREEDY_ROW \
-    "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
+    "greedy", 0, 0, "", SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy)
 
@@ -10441,10 +10421,8 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
 #define SAMPI_DIST_ROW \
-    "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED, \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_dist)
+    "dist", 1, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+        sampi_dist_apply, sampi_fast_dist, SAMPI_BY_LLAMA_CPP(sampi_llama_dist)
 
 
 /* ---- src/samplers/gumbel.h ---- */
@@ -11267,8 +11245,7 @@ SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_
             sampi_mirostat_take_over, sampi_mirostat_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_MIROSTAT_ROW \
-    "mirostat", 3, 0, "", \
-        SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
+    "mirostat", 3, 0, "", SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 
@@ -11280,8 +11257,7 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 };
 
 #define SAMPI_MIROSTAT_V2_ROW \
-    "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE, \
+    "mirostat-v2", 4, 0, "", SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 
@@ -11542,18 +11518,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_replay(const samp_token *tokens, siz
     return sampi_init(&t);
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_REPLAY_HOOKS = {
-    NULL, NULL, sampi_replay_build, sampi_replay_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(REPLAY, NULL, NULL, sampi_replay_build, sampi_replay_settings, NULL, NULL, NULL, NULL, NULL,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_REPLAY_ROW \
     "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \
         &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply)
@@ -16032,8 +15999,8 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
-    if (flags & SAMPI_TO_FLOOR) return sampi_first_number(s) >= 0.001f && sampi_min_keep(s) <= n / 64;
-    return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
+    if (s->kind == SAMPI_MIN_P) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
+    return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
 /* Opens a view (a row whose logits are those of the array) for s: checks the array, and copies its logits if they will
@@ -17020,8 +16987,7 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
         SAMPI_BY_LLAMA_CPP(sampi_synthid_apply)
 #define SAMPI_SBW_ROW \
     "watermark-sbw", 0, 0, "", SAMPI_KEEPS_P | SAMPI_MASKS_NONE | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_SBW_FIELDS), \
-        sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, \
-        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply)
+        sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, SAMPI_BY_LLAMA_CPP(sampi_sbw_apply)
 
 /* ---- src/watermark/tails.h ---- */
 /* ---- watermarks: tails of distributions ----
@@ -41611,8 +41577,7 @@ SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_const
     "constraint", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
-        sampi_constraint_apply, sampi_fast_constraint, \
-        SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
+        sampi_constraint_apply, sampi_fast_constraint, SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
 
 /* ---- src/constraints/top_p_decay.h ---- */
 /* ---- constraints: top_p with decay ----

@@ -54,5 +54,4 @@ SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_const
     "constraint", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
-        sampi_constraint_apply, sampi_fast_constraint, \
-        SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
+        sampi_constraint_apply, sampi_fast_constraint, SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)

@@ -82,12 +82,6 @@ static size_t sampi_min_keep(const sampi_sampler *s)
     return min_keep > 1 ? min_keep : 1;
 }
 
-/* Returns the value of a kind's first field. */
-static double sampi_first_number(const sampi_sampler *s)
-{
-    return sampi_field_value(s, sampi_traits_of(s->kind)->field);
-}
-
 /* Is the field a text or a list of samp_params, not a number? */
 static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 

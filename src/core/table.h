@@ -122,12 +122,7 @@ enum {
 
     /* What the kind's plan does, for executors that fetch answers before the plan asks. */
     /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
-    SAMPI_SEEKS_END = 0x2000000,
-    /* the sampler keeps the first u.top_k.k tokens, with u.top_k.ties also those that equal the last of them */
-    SAMPI_TO_K = 0x8000000,
-    /* the sampler keeps the tokens with a logit of at least the maximum + ln of its first field, or the first
-       min_keep */
-    SAMPI_TO_FLOOR = 0x10000000
+    SAMPI_SEEKS_END = 0x2000000
 };
 
 /* The hooks of a kind: functions besides apply that common code calls. Each may be NULL.

@@ -45,8 +45,8 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if (sampi_is_custom(s) || (flags & SAMPI_SELECTS && flags & SAMPI_KEEPS_P)) return true;
-    if (flags & SAMPI_TO_FLOOR) return sampi_first_number(s) >= 0.001f && sampi_min_keep(s) <= n / 64;
-    return flags & SAMPI_TO_K && (size_t)s->u.top_k.k <= n / 64;
+    if (s->kind == SAMPI_MIN_P) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
+    return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
 /* Opens a view (a row whose logits are those of the array) for s: checks the array, and copies its logits if they will

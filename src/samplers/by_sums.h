@@ -93,9 +93,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_A, top_a, 0, 0, 0, "a");
 
 #define SAMPI_TOP_A_ROW \
-    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
-        sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a)
+    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, \
+        &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
 {

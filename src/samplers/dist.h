@@ -22,10 +22,8 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
 #define SAMPI_DIST_ROW \
-    "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED, \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_dist)
+    "dist", 1, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+        sampi_dist_apply, sampi_fast_dist, SAMPI_BY_LLAMA_CPP(sampi_llama_dist)
 
 #else /* the plan */
 

@@ -33,8 +33,7 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
 #define SAMPI_GREEDY_ROW \
-    "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
+    "greedy", 0, 0, "", SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy)
 

@@ -92,5 +92,4 @@ SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi
     "logit-bias", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
-        sampi_logit_bias_apply, sampi_fast_logit_bias, \
-        SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply)
+        sampi_logit_bias_apply, sampi_fast_logit_bias, SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply)

@@ -30,8 +30,7 @@ SAMPI_CUT_FIELDS(MIN_P, min_p, 0.05, 0, 0, "p");
 
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_TO_FLOOR | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | \
-            SAMPI_SAME_IN_LLAMA, \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p)
 

@@ -216,8 +216,7 @@ SAMPI_HOOKS(MIROSTAT, NULL, NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_
             sampi_mirostat_take_over, sampi_mirostat_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_MIROSTAT_ROW \
-    "mirostat", 3, 0, "", \
-        SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
+    "mirostat", 3, 0, "", SAMPI_SEEKS_END | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 
@@ -229,8 +228,7 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 };
 
 #define SAMPI_MIROSTAT_V2_ROW \
-    "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE, \
+    "mirostat-v2", 4, 0, "", SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat)
 

@@ -44,18 +44,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_replay(const samp_token *tokens, siz
     return sampi_init(&t);
 }
 
-/* clang-format off */
-/* The hooks in order: params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask,
-   ready, kept, vocab. */
-static const sampi_hooks SAMPI_REPLAY_HOOKS = {
-    NULL, NULL, sampi_replay_build, sampi_replay_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
+SAMPI_HOOKS(REPLAY, NULL, NULL, sampi_replay_build, sampi_replay_settings, NULL, NULL, NULL, NULL, NULL,
+            SAMPI_BYTES_ONLY);
 
-/* The row of the table of kinds: name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and the last two
-   in llama.cpp's arithmetic. */
 #define SAMPI_REPLAY_ROW \
     "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \
         &SAMPI_REPLAY_HOOKS, sampi_replay_apply, sampi_fast_replay, SAMPI_BY_LLAMA_CPP(sampi_replay_apply)

@@ -23,9 +23,8 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
 #define SAMPI_SOFTMAX_ROW \
-    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED, \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply)
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, \
+        NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply)
 
 #else /* the plan */
 

@@ -116,9 +116,9 @@ SAMPI_CUT_FIELDS(TAIL_FREE, tfs_z, 1, 0, SAMPI_OPEN, "z");
 
 #define SAMPI_TAIL_FREE_ROW \
     "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
-        sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free)
+        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), \
+        sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, sampi_fast_tail_free, \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free)
 
 #else /* the plan */
 

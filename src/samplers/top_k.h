@@ -48,8 +48,7 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_TO_K | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
-            SAMPI_SAME_IN_LLAMA, \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k)
 

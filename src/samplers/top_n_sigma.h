@@ -135,8 +135,7 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 #define SAMPI_TOP_N_SIGMA_ROW \
     "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_SEEKS_END | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
-        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma)
+        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma)
 
 #else /* the plan */
 

@@ -31,8 +31,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p(float p, size_t min_keep)
 SAMPI_CUT_FIELDS(TOP_P, top_p, 0.95, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TOP_P_ROW \
-    "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED, \
+    "top-p", 0, 'p', "top_p;top-p;nucleus", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)
 

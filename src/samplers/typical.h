@@ -58,9 +58,9 @@ SAMPI_CUT_FIELDS(TYPICAL, typ_p, 1, 0, SAMPI_OPEN, "p");
 
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, \
-        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
-        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
+        SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED, SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), \
+        sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, sampi_fast_typical, \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_typical)
 
 #else /* the plan */
 

@@ -111,9 +111,8 @@ static const sampi_field SAMPI_XTC_EXCEPT_FIELDS[] = {
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), \
+        sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
 SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
             SAMPI_BYTES_ONLY);

@@ -218,5 +218,4 @@ static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.ma
         SAMPI_BY_LLAMA_CPP(sampi_synthid_apply)
 #define SAMPI_SBW_ROW \
     "watermark-sbw", 0, 0, "", SAMPI_KEEPS_P | SAMPI_MASKS_NONE | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_SBW_FIELDS), \
-        sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, \
-        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply)
+        sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, SAMPI_BY_LLAMA_CPP(sampi_sbw_apply)
