@@ -20,7 +20,7 @@ TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSI
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS)) $(B)/slow_ways.ran
 # What it all takes, compilers included, in seconds of one core, and what the longest program takes (measured; a new machine
 # may take twice that)
-TEST_SECONDS := 260
+TEST_SECONDS := 230
 TEST_LEAST := 50
 
 ## run-tests: the cmocka programs only
@@ -177,7 +177,7 @@ bench-watermark: $(B)/watermark_bench
 
 # The tests that play a part in make test, in full.
 FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain \
-  test_grammar test_turns
+  test_grammar test_turns test_isa
 %/test_turns.full: MODE := SAMP_TEST_CASES=8
 test-full: $(FULL:%=$(B)/%.full)
 

@@ -11,7 +11,7 @@ slow() {
     sed "$3" sampling.h > "$dir/$1/sampling.h"
     changed=$(diff sampling.h "$dir/$1/sampling.h" | grep -c '^>' || true)
     [ "$changed" -ge "$2" ] || { echo "slow_ways: $1 changes $changed lines of sampling.h: has the table another form?" >&2; exit 1; }
-    "$CC" -std=c11 -O0 -w -I"$dir/$1" -I. tests/unit/test_shards.c -o "$dir/$1/test_shards" -lcmocka -lm -lpthread
+    "$CC" -std=c11 -O0 -w -DSAMP_NO_SIMD -I"$dir/$1" -I. tests/unit/test_shards.c -o "$dir/$1/test_shards" -lcmocka -lm -lpthread
     "$dir/$1/test_shards" 'test_random*'
 }
 

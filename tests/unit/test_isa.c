@@ -173,7 +173,7 @@ static void *work(void *arg)
     static const char *const changing[] = { "avx2", NULL, "scalar", "avx512", "sse2", "neon", NULL };
     worker *w = (worker *)arg;
     for (int i = 0; i < N_CHAINS; i++) draw(i, changing, w->number % 2 ? 0 : TEST_COUNT(changing), w->out[i]);
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < rounds(4000); i++) {
         const char *name = changing[(size_t)(i + w->number) % TEST_COUNT(changing)];
         int status = samp_isa_force(name);
         if (status != (!name || offered(name) ? SAMP_OK : SAMP_E_UNSUPPORTED)) w->bad_status++;
