@@ -749,6 +749,8 @@ _struct("logprob_set", top_logprobs="out logprob[n_top]?", n_top="i32 0..1024", 
 _struct("support", tokens="out token[capacity]?", logprobs="out f32[capacity]?", capacity="size 0..", n="size",
         mass="f64")
 _struct("logprobs", raw="logprob_set", processed="logprob_set", support="out support[1]?")
+_struct("score_result", raw="f32", processed="f32", rank="i32 1..", removed_by="text?")
+_struct("explained", name="text", n_left="size", mass="f64", p="f32")
 _struct("logits", data="byte[rows x stride elements]", dtype="dtype", n_rows="size 0..", n_vocab="size 1..4194304",
         stride="size n_vocab.. elements", row_index="i32[n_rows]? 0..", mask="u32[n_rows x mask_stride]?",
         mask_stride="size (n_vocab+31)/32.. words", logprobs="out logprobs[n_rows]?", n_threads="i32 0..",
@@ -757,6 +759,10 @@ _struct("draft", n="size 0..", tokens="token[n] 0..n_vocab-1", probs="f32[n x n_
         ids="token[n x n_top]? 0..n_vocab-1", n_top="size 1..n_vocab", logprobs="out logprobs[n+1]?")
 _function("sample", "token", s="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304")
 _function("sample_batch", "status", rows="sampler[logits.n_rows]", logits="logits", out="out token[logits.n_rows]")
+_function("score", "status", chain="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304",
+          token="token 0..n_vocab-1", out="out score_result")
+_function("explain", "i32", chain="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304",
+          token="token 0..n_vocab-1", out="out explained[n_max]?", n_max="size 0..")
 _function("verify", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304", draft="draft",
           method="verify_method", out="out token[draft.n+1]")
 _function("guide", "status", cond="f32[n]", uncond="f32[n]", n="size 1..4194304", scale="f32", out="out f32[n]")
@@ -1056,8 +1062,11 @@ def _json(of, name):
 # ---- samplers -------------------------------------------------------------------------------------------------------
 
 Logprob = collections.namedtuple("Logprob", "token rank logprob")
-LogprobSet = collections.namedtuple("LogprobSet", "chosen top")
-Logprobs = collections.namedtuple("Logprobs", "raw processed")
+LogprobSet = collections.namedtuple("LogprobSet", "chosen top entropy given", defaults=(0.0, ()))
+Support = collections.namedtuple("Support", "n mass tokens logprobs")  # tokens None: there are more than asked for
+Logprobs = collections.namedtuple("Logprobs", "raw processed support", defaults=(None,))
+Score = collections.namedtuple("Score", "raw processed rank removed_by")
+Explained = collections.namedtuple("Explained", "name n_left mass p")
 GrammarStats = collections.namedtuple("GrammarStats", [name for name, _ in c.grammar_usage._fields_])
 
 # what vLLM, transformers and llama-cpp-python call the settings; and the samplers' names, for a first value
@@ -1710,13 +1719,14 @@ class Chain(Sampler):
         if n < len(vocab) if isinstance(vocab, Vocab) else vocab is not None and n != vocab:
             raise SamplingError(_RANGE, "logits", f"logits: there are {n}, not {self.n_vocab}")
 
-    def sample(self, logits, mask=None, logprobs=None, dtype=None):
+    def sample(self, logits, mask=None, logprobs=None, dtype=None, *, ids=None, support=None):
         """The next token, which the chain has then accepted.
 
         logits: [n_vocab] numbers; float32, float16, bfloat16 and float64 are read where they are. mask: words of 32
-        bits, or a bool for each token. logprobs: the n most likely tokens too; then (token, Logprobs).
+        bits, or a bool for each token. logprobs: the n most likely tokens too; ids: given tokens' log-probabilities;
+        support: the tokens that could be drawn, if they are at most so many; then (token, Logprobs).
         dtype: of an array of 16-bit integers, "float16" or "bfloat16"."""
-        if mask is None and logprobs is None and dtype is None and type(logits) is not list and (
+        if mask is logprobs is dtype is ids is support is None and type(logits) is not list and (
                 not hasattr(logits, "filled")):  # the usual case, with the least work
             try:
                 view = memoryview(logits)
@@ -1733,17 +1743,38 @@ class Chain(Sampler):
         if len(at.shape) != 1:
             raise SamplingError(_RANGE, "logits", f"logits: {at.shape} is no row; sample_batch takes many")
         self._fits(at.shape[0])
-        if mask is None and logprobs is None and at.dtype == "float32":
+        if mask is logprobs is ids is support is None and at.dtype == "float32":
             token = _sample(held, at.address, at.n)
             if token >= 0:
                 return token
             if token not in (_NAN, _EMPTY):
                 _fail(token)
         try:
-            tokens = _batch([self], at, mask, logprobs, None, 1)
+            tokens = _batch([self], at, mask, logprobs, None, 1, ids, support)
         except BatchError as error:
             raise error.errors[0] from None
-        return tokens[0] if logprobs is None else (tokens[0][0], tokens[1][0])
+        return tokens[0] if logprobs is ids is support is None else (tokens[0][0], tokens[1][0])
+
+    def score(self, logits, token):
+        """What the chain would give a token now: its log-probabilities, its rank, what removes it (or None)."""
+        row, out = self._row(logits), c.score_result()
+        c.score(self, row, _whole(token, "token", 0, row.n - 1), out)
+        return Score(out.raw, out.processed, out.rank, out.removed_by and out.removed_by.decode())
+
+    def explain(self, logits, token):
+        """What each sampler that is on leaves: how many tokens, their share of the model's distribution, this token's
+        probability among them."""
+        row = self._row(logits)
+        out = (c.explained * 256)()
+        n = c.explain(self, row, _whole(token, "token", 0, row.n - 1), out, 256)
+        return [Explained(one.name.decode(), one.n_left, one.mass, one.p) for one in out[:n]]  # a chain that works on rows has no more
+
+    def _row(self, logits):
+        row = _dense_f32(logits, "logits")
+        if len(row.shape) != 1:
+            raise SamplingError(_RANGE, "logits", f"logits: {row.shape}, not [n_vocab]")
+        self._fits(row.n)
+        return row
 
     def verify(self, logits, draft, probs=None, ids=None, method="exact", dtype=None):
         """How much of a draft is right? The tokens that are accepted, and one token more.
@@ -1817,9 +1848,9 @@ def _vocabulary(of):
     return _whole(of, "vocab", *_MOST["int32"])
 
 
-def _read(of, top):
+def _read(of, top, given):
     return LogprobSet(Logprob(of.chosen.token, of.chosen.rank, of.chosen.logprob),
-                      [Logprob(one.token, one.rank, one.logprob) for one in top[:of.n_top_found]])
+                      [Logprob(one.token, one.rank, one.logprob) for one in top[:of.n_top_found]], of.entropy, given)
 
 
 def _refused(error, logits, row, name="logits"):
@@ -1831,7 +1862,12 @@ def _refused(error, logits, row, name="logits"):
     return error
 
 
-def _batch(chains, at, mask, logprobs, index, n_threads):
+def _support(of, arrays):
+    fits = of.n <= of.capacity
+    return Support(of.n, of.mass, *((arrays[k][:of.n] if fits else None) for k in (0, 1)))
+
+
+def _batch(chains, at, mask, logprobs, index, n_threads, ids=None, support=None):
     rows, n_vocab = len(chains), at.shape[-1]
     stride = at.strides[0] // at.size if len(at.shape) == 2 and at.shape[0] > 1 else 0
     logits = c.logits(at.address, _DTYPES[at.dtype], rows, n_vocab, stride, index and index.address)
@@ -1839,18 +1875,31 @@ def _batch(chains, at, mask, logprobs, index, n_threads):
     if mask is not None:
         bits, logits.mask_stride = _bits(mask, rows, n_vocab)
         logits.mask = bits.address
+    if logprobs is None and (ids is not None or support is not None):
+        logprobs = 0
     if logprobs is not None:
         n = _whole(logprobs, "logprobs", 0, 1024)
+        asked = _list(() if ids is None else ids, "ids")
+        asked = (c_int32 * (len(asked) + 1))(*[_whole(i, "ids", 0, n_vocab - 1) for i in asked])
+        n_ids, most = len(asked) - 1, _whole(0 if support is None else support, "support", 0, 2**22)
+        given = [(c_float * (n_ids + 1))() for _ in range(2 * rows)]
+        kept = [((c_int32 * (most + 1))(), (c_float * (most + 1))()) for _ in range(rows if support is not None else 0)]
+        supports = [c.support(*map(ctypes.addressof, arrays), most) for arrays in kept]
         sets, top = (c.logprobs * rows)(), [(c.logprob * (n + 1))() for _ in range(2 * rows)]
         for r, of in enumerate(part for row in sets for part in (row.raw, row.processed)):
             of.n_top, of.top_logprobs = n, ctypes.addressof(top[r]) if n else None
+            of.n_ids = n_ids
+            of.ids, of.id_logprobs = (ctypes.addressof(asked), ctypes.addressof(given[r])) if n_ids else (None, None)
+        for of, one in zip(sets, supports):
+            of.support = ctypes.addressof(one)
         logits.logprobs = ctypes.addressof(sets)
     held = [chain._held for chain in chains]  # until C is done
     out = (c_int32 * rows)()
     c.sample_batch(_Array((c_void_p * rows)(*[of.value for of in held]), rows), logits, out)
     tokens = out[:]
     told = None if logprobs is None else [
-        Logprobs(_read(of.raw, top[2 * r]), _read(of.processed, top[2 * r + 1])) if tokens[r] >= 0 else None
+        Logprobs(*[_read(part, top[k], given[k][:n_ids]) for k, part in ((2 * r, of.raw), (2 * r + 1, of.processed))],
+                 _support(supports[r], kept[r]) if supports else None) if tokens[r] >= 0 else None
         for r, of in enumerate(sets)]
     if min(tokens) < 0:
         raise BatchError([t if t >= 0 else None for t in tokens],
@@ -1858,17 +1907,18 @@ def _batch(chains, at, mask, logprobs, index, n_threads):
     return tokens if logprobs is None else (tokens, told)
 
 
-def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_threads=0, dtype=None):
+def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_threads=0, dtype=None, *, ids=None,
+                 support=None):
     """A token for each chain: chain r reads row r of logits [n_rows, n_vocab], or row row_index[r].
 
-    The token is the same as sample()'s for the row. mask: [n_rows, words], as sample()'s. logprobs: n; then (tokens,
-    [Logprobs]). n_threads: where the library is compiled with OpenMP; 0: its choice.
+    The token is the same as sample()'s for the row. mask: [n_rows, words], as sample()'s. logprobs, ids, support: as
+    sample()'s; then (tokens, [Logprobs]). n_threads: where the library is compiled with OpenMP; 0: its choice.
     A row that fails leaves its chain as it was; when all others have their tokens, it is a BatchError, which has them.
     """
     chains, at = [_is(chain, Chain, "chains") for chain in _list(chains, "chains")], _floats(logits, "logits", dtype)
     rows, n_threads = len(chains), _whole(n_threads, "n_threads", 0, 2**31 - 1)
     if not rows:
-        return [] if logprobs is None else ([], [])
+        return [] if logprobs is ids is support is None else ([], [])
     if len(at.shape) != 2:
         raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not [n_rows, n_vocab]")
     index = None if row_index is None else _integers(row_index, "row_index")
@@ -1878,7 +1928,7 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
         raise SamplingError(_RANGE, "row_index", f"row_index: not {rows} numbers in [0, {at.shape[0]})")
     for chain in chains:
         chain._fits(at.shape[1])
-    return _batch(chains, at, mask, logprobs, index, n_threads)
+    return _batch(chains, at, mask, logprobs, index, n_threads, ids, support)
 
 
 def guide(cond, uncond, scale, out=None):

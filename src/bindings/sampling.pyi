@@ -32,10 +32,31 @@ class Logprob(NamedTuple):
 class LogprobSet(NamedTuple):
     chosen: Logprob
     top: list[Logprob]
+    entropy: float = ...
+    given: Sequence[float] = ...
+
+class Support(NamedTuple):
+    n: int
+    mass: float
+    tokens: list[int] | None
+    logprobs: list[float] | None
 
 class Logprobs(NamedTuple):
     raw: LogprobSet
     processed: LogprobSet
+    support: Support | None = ...
+
+class Score(NamedTuple):
+    raw: float
+    processed: float
+    rank: int
+    removed_by: str | None
+
+class Explained(NamedTuple):
+    name: str
+    n_left: int
+    mass: float
+    p: float
 
 class LibraryError(SamplingError): ...  # and an ImportError, whose name may be None
 
@@ -223,8 +244,13 @@ class Chain(Sampler):
     @overload
     def sample(self, logits: _Values, mask: _Values = None, logprobs: None = None, dtype: _Dtype = None) -> int: ...
     @overload
-    def sample(self, logits: _Values, mask: _Values = None, *, logprobs: int,
-               dtype: _Dtype = None) -> tuple[int, Logprobs]: ...
+    def sample(self, logits: _Values, mask: _Values = None, *, logprobs: int, dtype: _Dtype = None,
+               ids: _Tokens = ..., support: int | None = None) -> tuple[int, Logprobs]: ...
+    @overload
+    def sample(self, logits: _Values, mask: _Values = None, *, dtype: _Dtype = None, ids: _Tokens = ...,
+               support: int) -> tuple[int, Logprobs]: ...
+    def score(self, logits: _Values, token: int) -> Score: ...
+    def explain(self, logits: _Values, token: int) -> list[Explained]: ...
     def verify(self, logits: _Values, draft: Any, probs: _Values = None, ids: Any = None,
                method: Literal["exact", "ratio", "block"] = "exact", dtype: _Dtype = None) -> list[int]: ...
     def update(self, **settings: _Setting | Sequence[str] | Mapping[int, float]) -> None: ...
@@ -278,8 +304,8 @@ def sample_batch(chains: Iterable[Chain], logits: _Values, mask: _Values = None,
                  row_index: Any = None, n_threads: int = 0, dtype: _Dtype = None) -> list[int]: ...
 @overload
 def sample_batch(chains: Iterable[Chain], logits: _Values, mask: _Values = None, *, logprobs: int,
-                 row_index: Any = None, n_threads: int = 0,
-                 dtype: _Dtype = None) -> tuple[list[int], list[Logprobs]]: ...
+                 row_index: Any = None, n_threads: int = 0, dtype: _Dtype = None, ids: _Tokens = ...,
+                 support: int | None = None) -> tuple[list[int], list[Logprobs]]: ...
 def child_seed(seed: int, i: int) -> int: ...
 def takes(name: str) -> str: ...
 def version() -> int: ...

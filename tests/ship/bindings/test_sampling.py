@@ -222,6 +222,43 @@ LETTERS = [chr(i).encode() for i in range(32, 127)] + [None]
 END = len(LETTERS) - 1
 
 
+def test_told():
+    """What a chain leaves, by lists and doubles of Python's: a sorted copy, its nucleus, sums."""
+    source = random.Random(1)
+    for i in range(300):
+        n = source.randrange(3, 60)
+        k, p, t = source.choice([0, 1, 3, 10]), source.choice([1.0, 0.9, 0.5]), source.choice([1.0, 0.7, 1.5])
+        chain = Chain(n, seed=i, top_k=k, top_p=p, min_p=0.0, temp=t)
+        logits = array.array("f", [source.gauss(0, 3) for _ in range(n)])
+        ids = [source.randrange(n) for _ in range(3)]
+        score, lines = chain.score(logits, ids[0]), chain.explain(logits, ids[0])
+        token, told = chain.sample(logits, ids=ids, support=n)
+        model = [math.exp(one) for one in logits]
+        z = math.fsum(model)
+        left = sorted(range(n), key=lambda j: (-logits[j], j))[:k or n]
+        if p < 1:
+            mass = [math.fsum(model[j] for j in left[:m + 1]) / math.fsum(model[j] for j in left) for m in range(len(left))]
+            left = left[:next(m for m, of in enumerate(mass) if of >= p) + 1]
+        weight = {j: math.exp(logits[j] / t) for j in left}
+        chances = {j: weight[j] / math.fsum(weight.values()) for j in left}
+        assert told.support.tokens == sorted(left) and token in left and told.support.n == len(left) == lines[-1].n_left
+        assert all(abs(math.exp(one) - chances[j]) < 1e-5 for j, one in zip(told.support.tokens, told.support.logprobs))
+        assert abs(told.support.mass - math.fsum(model[j] for j in left) / z) < 1e-6
+        assert all(abs(one - math.log(model[j] / z)) < 1e-5 for j, one in zip(ids, told.raw.given))
+        for of, chance in ((told.raw, [x / z for x in model]), (told.processed, chances.values())):
+            assert abs(of.entropy + math.fsum(x * math.log(x) for x in chance)) < 1e-4
+        assert (score.raw, score.processed) == (told.raw.given[0], told.processed.given[0])
+        assert (score.removed_by is None) == (ids[0] in left)
+    chain = Chain(N, top_k=3, seed=1)
+    told = chain.sample([0.0] * N, support=2)[1]
+    assert told.support.n == 3 and told.support.tokens is None and abs(told.support.mass - 3 / N) < 1e-6
+    tokens, told = sample_batch([chain, chain.clone()], [[0.0] * N] * 2, ids=[5], support=9)
+    assert [one.support.n for one in told] == [3, 3] and told[0].processed.given == [-math.inf]
+    fails(lambda: chain.sample([0.0] * N, ids=[N]), "ids")
+    fails(lambda: chain.sample([0.0] * N, support=-1), "support")
+    fails(lambda: chain.score([0.0] * N, N), "token")
+
+
 def letters(text):
     return [ord(c) - 32 for c in text]
 
