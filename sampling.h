@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10428 samplers/gumbel.h               25672 grammar/runs.h
-     321 api/config.h                    10538 watermark/function.h            25884 grammar/entries.h
-     352 api/types.h                     10651 watermark/text.h                26457 grammar/accepting.h
-     674 api/missing.h                   10837 watermark/draw.h                26796 grammar/history.h
-     689 api/sample.h                    11042 samplers/mirostat.h             26897 grammar/waiting.h
-     891 api/chains.h                    11265 samplers/adaptive_p.h           27204 grammar/room.h
-    1197 api/samplers.h                  11414 samplers/ras.h                  27570 grammar/sampler.h
-    1591 api/gumbel.h                    11477 samplers/replay.h               27824 grammar/forced.h
-    1620 api/operator.h                  11528 samplers/custom.h               28011 grammar/hooks.h
-    1679 api/kv.h                        11577 config/describe.h               28132 schema/head.h
-    1876 api/llama_cpp.h                 11746 config/from_params.h            28316 schema/errors.h
-    1924 api/text_error.h                11802 config/orders.h                 28431 schema/collections.h
-    1943 api/grammar.h                   12074 config/numbers.h                28464 schema/references.h
-    2253 api/shards.h                    12219 config/set.h                    28780 schema/strings.h
-    2366 api/peers.h                     12395 config/texts.h                  28841 schema/numbers.h
-    2512 api/drafts.h                    12574 config/settings.h               29043 schema/sets.h
-    2671 api/constraints.h               12689 life/rollback.h                 29311 schema/formats.h
-    3074 api/watermark.h                 12927 life/chain.h                    29580 schema/scalars.h
-    3248 api/stop.h                      13223 life/members.h                  29886 schema/goals.h
-    3388 api/vocab.h                     13333 life/update.h                   30129 schema/alternatives.h
-    3431 api/search.h                    13503 life/copy.h                     30669 schema/objects.h
-    3605 api/parts.h                     13672 rows/row.h                      31252 schema/arrays.h
-    3657 base/switches.h                 13874 rows/reserve.h                  31618 schema/satisfiable.h
-    3960 base/random.h                   13942 rows/pieces.h                   31766 schema/whole.h
-    3980 base/mt19937.h                  14051 rows/compact.h                  31938 tags/head.h
-    4052 base/exact.h                    14232 rows/sums.h                     32065 tags/words.h
-    4269 base/bits128.h                  14359 rows/changes.h                  32179 tags/inside.h
-    4345 base/elements.h                 14436 rows/cuts.h                     32320 tags/formats.h
-    4471 watermark/colours.h             14892 rows/typical.h                  32724 grammar/grammars.h
-    4534 kernels/llama_cpp/contract.h    15200 rows/tail_free.h                32792 peers/tables.h
-    4556 kernels/contract.h              15268 rows/selecting.h                33251 peers/values.h
-    4642 kernels/scalar.h                15411 rows/mirostat.h                 33747 peers/llama_server.h
-    4846 kernels/llama_cpp/scalar.h      15491 watermark/rows.h                33815 peers/stops.h
-    4855 kernels/sets.h                  15601 rows/flat.h                     33874 peers/wishes.h
-    4904 kernels/vectors.h               15671 rows/logprobs.h                 33916 peers/fields.h
-    4986 kernels/avx512.h                15813 rows/support.h                  34227 peers/requests.h
-    5071 kernels/avx2.h                  15953 rows/step.h                     34435 vocab/pieces.h
-    5135 kernels/sse2.h                  15970 run/apply.h                     34613 vocab/tokenizer_json.h
-    5152 kernels/neon.h                  16037 run/writing.h                   34831 vocab/gguf.h
-    5175 kernels/wasm.h                  16136 run/arrays.h                    35006 shards/head.h
-    5191 kernels/generic.h               16217 run/walk.h                      35091 shards/bytes.h
-    5211 kernels/shared.h                16325 run/again.h                     35188 shards/merging.h
-    5335 kernels/passes.h                16390 run/finish.h                    35477 shards/row.h
-    6019 kernels/llama_cpp/passes.h      16431 run/draw.h                      35600 shards/answers.h
-    6071 kernels/check.h                 16519 run/sample.h                    36044 shards/logprobs.h
-    6093 kernels/dispatch.h              16656 run/explain.h                   36302 shards/taking.h
-    6292 core/thresholds.h               16771 watermark/making.h              36439 shards/asking.h
-    6385 core/array.h                    16992 watermark/tails.h               36568 shards/prefix.h
-    6800 core/table.h                    17089 watermark/detect.h              36790 shards/plans.h
-    6971 core/windows.h                  17314 run/verify.h                    37236 samplers/plans.h
-    7059 constraints/record.h            17419 run/batch.h                     37498 shards/way.h
-    7129 watermark/record.h              17605 run/replay.h                    37644 shards/memory.h
-    7148 rows/work.h                     17690 run/guide.h                     37713 shards/batch.h
-    7181 life/past.h                     17731 life/state.h                    38117 drafts/head.h
-    7240 core/record.h                   17892 operator/weights.h              38168 drafts/block.h
-    7405 core/plans.h                    17967 operator/search.h               38351 drafts/tree.h
-    7431 core/fields.h                   18098 operator/run.h                  38474 drafts/relaxed.h
-    7528 core/owners.h                   18258 kv/cells.h                      38555 drafts/ngram.h
-    7595 core/mt19937.h                  18282 kv/making.h                     38691 search/head.h
-    7650 core/no_mt19937.h               18502 kv/slot.h                       38911 search/rows.h
-    7674 core/making.h                   18634 kv/sequences.h                  38993 search/states.h
-    7832 core/streams.h                  18764 kv/data.h                       39080 search/beams.h
-    7868 life/state_fields.h             18893 kv/update.h                     39463 search/unmask.h
-    7956 samplers/llama_cpp.h            19011 kv/state.h                      39584 text/automaton.h
-    8096 samplers/logit_bias.h           19210 llama_cpp/functions.h           39655 grammar/patterns.h
-    8180 samplers/patch.h                19272 llama_cpp/object.h              39804 constraints/automaton.h
-    8228 samplers/penalties.h            19325 llama_cpp/vocabulary.h          39843 constraints/making.h
-    8370 samplers/dry.h                  19400 text/reading.h                  40089 constraints/sampler.h
-    8902 samplers/cut.h                  19506 text/strings.h                  40178 constraints/constructors.h
-    8922 samplers/top_n_sigma.h          19604 text/values.h                   40556 constraints/patterns.h
-    9057 samplers/top_k.h                19758 text/documents.h                40645 constraints/looking.h
-    9112 samplers/tail_free.h            19831 grammar/head.h                  40715 constraints/thinking.h
-    9229 samplers/typical.h              19835 grammar/tree.h                  40958 constraints/schedule.h
-    9290 samplers/top_p.h                20482 grammar/building.h              41041 constraints/accepting.h
-    9326 samplers/min_p.h                20881 grammar/finishing.h             41222 constraints/drawing.h
-    9362 samplers/by_sums.h              21184 grammar/reading.h               41459 constraints/state.h
-    9491 samplers/top_h.h                21273 grammar/gbnf.h                  41523 constraints/kind.h
-    9541 samplers/min_k.h                21566 grammar/regex.h                 41582 constraints/top_p_decay.h
-    9600 samplers/xtc.h                  21983 grammar/derivatives.h           41658 constraints/timestamps.h
-    9721 samplers/infill.h               22673 grammar/searching.h             41852 constraints/accessors.h
-    9828 samplers/temperature.h          22957 grammar/vocabulary.h            41959 stop/head.h
-    9997 samplers/smoothing.h            23411 grammar/triggers.h              42024 stop/search.h
-   10078 samplers/softmax.h              23885 grammar/matcher.h               42145 stop/making.h
-   10107 samplers/drafted.h              24163 grammar/cache.h                 42302 stop/text.h
-   10132 samplers/greedy.h               24446 grammar/moving.h                42454 stop/patterns.h
-   10162 samplers/choose.h               24897 grammar/visits.h                42526 stop/settings.h
-   10248 samplers/ratio.h                25187 grammar/states.h                42557 core/kinds.h
-   10312 samplers/draw.h                 25345 grammar/items.h                 42599 base/restore.h
-   10402 samplers/dist.h                 25469 grammar/masks.h                 42612 api/license.h
+       2 api/opening.h                   10432 samplers/gumbel.h               25681 grammar/runs.h
+     321 api/config.h                    10542 watermark/function.h            25893 grammar/entries.h
+     352 api/types.h                     10655 watermark/text.h                26466 grammar/accepting.h
+     674 api/missing.h                   10841 watermark/draw.h                26805 grammar/history.h
+     689 api/sample.h                    11046 samplers/mirostat.h             26906 grammar/waiting.h
+     891 api/chains.h                    11269 samplers/adaptive_p.h           27213 grammar/room.h
+    1197 api/samplers.h                  11418 samplers/ras.h                  27579 grammar/sampler.h
+    1591 api/gumbel.h                    11481 samplers/replay.h               27833 grammar/forced.h
+    1620 api/operator.h                  11532 samplers/custom.h               28020 grammar/hooks.h
+    1679 api/kv.h                        11581 config/describe.h               28141 schema/head.h
+    1876 api/llama_cpp.h                 11750 config/from_params.h            28329 schema/errors.h
+    1924 api/text_error.h                11806 config/orders.h                 28444 schema/collections.h
+    1943 api/grammar.h                   12078 config/numbers.h                28477 schema/references.h
+    2257 api/shards.h                    12223 config/set.h                    28793 schema/strings.h
+    2370 api/peers.h                     12399 config/texts.h                  28854 schema/numbers.h
+    2516 api/drafts.h                    12578 config/settings.h               29072 schema/sets.h
+    2675 api/constraints.h               12693 life/rollback.h                 29344 schema/formats.h
+    3078 api/watermark.h                 12931 life/chain.h                    29613 schema/scalars.h
+    3252 api/stop.h                      13227 life/members.h                  29929 schema/goals.h
+    3392 api/vocab.h                     13337 life/update.h                   30172 schema/alternatives.h
+    3435 api/search.h                    13507 life/copy.h                     30712 schema/objects.h
+    3609 api/parts.h                     13676 rows/row.h                      31295 schema/arrays.h
+    3661 base/switches.h                 13878 rows/reserve.h                  31661 schema/satisfiable.h
+    3964 base/random.h                   13946 rows/pieces.h                   31809 schema/whole.h
+    3984 base/mt19937.h                  14055 rows/compact.h                  31988 tags/head.h
+    4056 base/exact.h                    14236 rows/sums.h                     32115 tags/words.h
+    4273 base/bits128.h                  14363 rows/changes.h                  32229 tags/inside.h
+    4349 base/elements.h                 14440 rows/cuts.h                     32370 tags/formats.h
+    4475 watermark/colours.h             14896 rows/typical.h                  32774 grammar/grammars.h
+    4538 kernels/llama_cpp/contract.h    15204 rows/tail_free.h                32842 peers/tables.h
+    4560 kernels/contract.h              15272 rows/selecting.h                33301 peers/values.h
+    4646 kernels/scalar.h                15415 rows/mirostat.h                 33797 peers/llama_server.h
+    4850 kernels/llama_cpp/scalar.h      15495 watermark/rows.h                33865 peers/stops.h
+    4859 kernels/sets.h                  15605 rows/flat.h                     33924 peers/wishes.h
+    4908 kernels/vectors.h               15675 rows/logprobs.h                 33966 peers/fields.h
+    4990 kernels/avx512.h                15817 rows/support.h                  34277 peers/requests.h
+    5075 kernels/avx2.h                  15957 rows/step.h                     34485 vocab/pieces.h
+    5139 kernels/sse2.h                  15974 run/apply.h                     34663 vocab/tokenizer_json.h
+    5156 kernels/neon.h                  16041 run/writing.h                   34881 vocab/gguf.h
+    5179 kernels/wasm.h                  16140 run/arrays.h                    35056 shards/head.h
+    5195 kernels/generic.h               16221 run/walk.h                      35141 shards/bytes.h
+    5215 kernels/shared.h                16329 run/again.h                     35238 shards/merging.h
+    5339 kernels/passes.h                16394 run/finish.h                    35527 shards/row.h
+    6023 kernels/llama_cpp/passes.h      16435 run/draw.h                      35650 shards/answers.h
+    6075 kernels/check.h                 16523 run/sample.h                    36094 shards/logprobs.h
+    6097 kernels/dispatch.h              16660 run/explain.h                   36352 shards/taking.h
+    6296 core/thresholds.h               16775 watermark/making.h              36489 shards/asking.h
+    6389 core/array.h                    16996 watermark/tails.h               36618 shards/prefix.h
+    6804 core/table.h                    17093 watermark/detect.h              36840 shards/plans.h
+    6975 core/windows.h                  17318 run/verify.h                    37286 samplers/plans.h
+    7063 constraints/record.h            17423 run/batch.h                     37548 shards/way.h
+    7133 watermark/record.h              17609 run/replay.h                    37694 shards/memory.h
+    7152 rows/work.h                     17694 run/guide.h                     37763 shards/batch.h
+    7185 life/past.h                     17735 life/state.h                    38167 drafts/head.h
+    7244 core/record.h                   17896 operator/weights.h              38218 drafts/block.h
+    7409 core/plans.h                    17971 operator/search.h               38401 drafts/tree.h
+    7435 core/fields.h                   18102 operator/run.h                  38524 drafts/relaxed.h
+    7532 core/owners.h                   18262 kv/cells.h                      38605 drafts/ngram.h
+    7599 core/mt19937.h                  18286 kv/making.h                     38741 search/head.h
+    7654 core/no_mt19937.h               18506 kv/slot.h                       38961 search/rows.h
+    7678 core/making.h                   18638 kv/sequences.h                  39043 search/states.h
+    7836 core/streams.h                  18768 kv/data.h                       39130 search/beams.h
+    7872 life/state_fields.h             18897 kv/update.h                     39513 search/unmask.h
+    7960 samplers/llama_cpp.h            19015 kv/state.h                      39634 text/automaton.h
+    8100 samplers/logit_bias.h           19214 llama_cpp/functions.h           39705 grammar/patterns.h
+    8184 samplers/patch.h                19276 llama_cpp/object.h              39854 constraints/automaton.h
+    8232 samplers/penalties.h            19329 llama_cpp/vocabulary.h          39893 constraints/making.h
+    8374 samplers/dry.h                  19404 text/reading.h                  40139 constraints/sampler.h
+    8906 samplers/cut.h                  19510 text/strings.h                  40228 constraints/constructors.h
+    8926 samplers/top_n_sigma.h          19608 text/values.h                   40606 constraints/patterns.h
+    9061 samplers/top_k.h                19762 text/documents.h                40695 constraints/looking.h
+    9116 samplers/tail_free.h            19835 grammar/head.h                  40765 constraints/thinking.h
+    9233 samplers/typical.h              19839 grammar/tree.h                  41008 constraints/schedule.h
+    9294 samplers/top_p.h                20488 grammar/building.h              41091 constraints/accepting.h
+    9330 samplers/min_p.h                20888 grammar/finishing.h             41272 constraints/drawing.h
+    9366 samplers/by_sums.h              21191 grammar/reading.h               41509 constraints/state.h
+    9495 samplers/top_h.h                21280 grammar/gbnf.h                  41573 constraints/kind.h
+    9545 samplers/min_k.h                21573 grammar/regex.h                 41632 constraints/top_p_decay.h
+    9604 samplers/xtc.h                  21990 grammar/derivatives.h           41708 constraints/timestamps.h
+    9725 samplers/infill.h               22682 grammar/searching.h             41902 constraints/accessors.h
+    9832 samplers/temperature.h          22966 grammar/vocabulary.h            42009 stop/head.h
+   10001 samplers/smoothing.h            23420 grammar/triggers.h              42074 stop/search.h
+   10082 samplers/softmax.h              23894 grammar/matcher.h               42195 stop/making.h
+   10111 samplers/drafted.h              24172 grammar/cache.h                 42352 stop/text.h
+   10136 samplers/greedy.h               24455 grammar/moving.h                42504 stop/patterns.h
+   10166 samplers/choose.h               24906 grammar/visits.h                42576 stop/settings.h
+   10252 samplers/ratio.h                25196 grammar/states.h                42607 core/kinds.h
+   10316 samplers/draw.h                 25354 grammar/items.h                 42649 base/restore.h
+   10406 samplers/dist.h                 25478 grammar/masks.h                 42662 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2009,7 +2009,11 @@ typedef struct samp_grammar samp_grammar;
               "space=N" there are at most N (0 to 1,000) characters of white space in a row; without one of these three
               any white space is allowed, but none around the whole text; a model may then write white space until it
               has no tokens left. For a structural tag the same options apply to all schemas in it; any_order and
-              max_whitespace_cnt in the tag take precedence.
+              max_whitespace_cnt in the tag take precedence. Numbers are written plainly: where all must be whole (type
+              integer, whole values of const and enum, multipleOf a whole number), without fraction and exponent; values
+              of const and enum as short as possible; other fractions have at most 24 places (behind those of a
+              bound), exponents three digits. With "any-number" every spelling of the standard is allowed, such as
+              1.000 for 1, except that a number which a keyword constrains has no exponent.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular
@@ -19864,14 +19868,16 @@ typedef enum sampi_node_kind {
 } sampi_node_kind;
 
 /* The numbers of a MULTIPLE node. b is the remainder modulo a of the digits that were read. c % 8 is one of the
-   following phases: it says which part of the number has been read. c / 8 is the number of decimal places that may
-   still change the remainder; later decimal places must be zeros. */
+   following phases: it says which part of the number has been read. c / 16 is the number of decimal places that may
+   still change the remainder; later decimal places must be zeros, or, with c & 8, must not come. */
 enum {
     SAMPI_MULTIPLE_BEGINS,
     SAMPI_MULTIPLE_ZERO,
     SAMPI_MULTIPLE_WHOLE,
     SAMPI_MULTIPLE_POINT,
-    SAMPI_MULTIPLE_BEHIND
+    SAMPI_MULTIPLE_BEHIND,
+    SAMPI_MULTIPLE_ENDS = 8,
+    SAMPI_MULTIPLE_PLACE = 16
 };
 
 /* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
@@ -20311,7 +20317,7 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
     const int32_t phase = e->c % 8;
     /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
     int64_t rest = e->b, most = 1;
-    for (int32_t i = e->c / 8; i > 0; i--) {
+    for (int32_t i = e->c / SAMPI_MULTIPLE_PLACE; i > 0; i--) {
         rest = rest * 10 % e->a;
         if (most < e->a) most *= 10;
     }
@@ -20650,9 +20656,10 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 
 /* Returns the node for a decimal number in JSON's form, without sign or exponent, that is a multiple of m * 10^-places.
    m is 10^8 at most. */
-static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
+static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places, bool ends)
 {
-    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
+    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0,
+                           SAMPI_MULTIPLE_PLACE * places + (ends ? SAMPI_MULTIPLE_ENDS : 0) + SAMPI_MULTIPLE_BEGINS);
 }
 
 /* Returns the node for the token `token` of the vocabulary, whatever the token's text is; with `negated` the node
@@ -22390,9 +22397,11 @@ static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byt
 /* Returns the derivative of a MULTIPLE node by a byte. */
 static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
 {
-    const int32_t phase = e->c % 8, places = e->c / 8, digit = byte - '0';
+    const int32_t phase = e->c % 8, places = e->c / SAMPI_MULTIPLE_PLACE, ends = e->c & SAMPI_MULTIPLE_ENDS,
+                  digit = byte - '0';
     const bool behind = phase >= SAMPI_MULTIPLE_POINT;
     int32_t next = behind ? SAMPI_MULTIPLE_BEHIND : SAMPI_MULTIPLE_WHOLE, left = places, rest = e->b;
+    if (places == 0 && ends && (behind || byte == '.')) return SAMPI_NEVER;
     if (byte == '.' && (phase == SAMPI_MULTIPLE_ZERO || phase == SAMPI_MULTIPLE_WHOLE)) {
         next = SAMPI_MULTIPLE_POINT;
     } else {
@@ -22403,7 +22412,7 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
         if (behind && places > 0) left--;
     }
     const sampi_node n = sampi_checked_node(
-        d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
+        d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, SAMPI_MULTIPLE_PLACE * left + ends + next));
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
@@ -22713,7 +22722,7 @@ static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr 
 static int32_t sampi_multiple_distance(const sampi_expr *e)
 {
     int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
-    int32_t far = -(e->c / 8);
+    int32_t far = -(e->c / SAMPI_MULTIPLE_PLACE);
     while (room < e->a && (e->a - rest) % e->a >= room) {
         rest = rest * 10 % e->a;
         room *= 10;
@@ -28235,6 +28244,7 @@ typedef struct sampi_schema_words {
     bool spaced;  /* one space behind each comma and colon, and no other white space */
     /* the option "compact" or "space=N": at most so many characters of white space in a row; -1: any number */
     int32_t space;
+    bool any_number; /* numbers in every spelling: 1.0 for 1, and endless fractions */
 } sampi_schema_words;
 
 typedef struct sampi_schema {
@@ -28244,6 +28254,7 @@ typedef struct sampi_schema {
     int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
     sampi_schema_words words;
     bool in_order; /* words.ordered */
+    bool over;     /* the sets of numbers that are made have every spelling, because they will be excluded */
     int draft;     /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
     uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
@@ -28287,6 +28298,8 @@ typedef struct sampi_schema {
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole digits
        */
     sampi_node number, plain, magnitude, fraction, digits;
+    /* nodes for an optional fraction with an end, and for a number without an exponent that has such a fraction */
+    sampi_node ended, ended_plain;
 } sampi_schema;
 
 #ifndef SAMPI_SCHEMA_STEPS /* tests set a smaller number */
@@ -28843,6 +28856,8 @@ static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node in
   Bounds and multipleOf become sets of texts: all decimals that are at least, or at most, a given number, compared digit
      by digit. */
 
+enum { SAMPI_PLACES = 24 }; /* the most decimal places of a fraction with an end: any double has fewer */
+
 /* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`, with n digits. */
 typedef struct sampi_decimal {
     bool negative;
@@ -28922,6 +28937,15 @@ static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0 is th
     return i >= 0 && i < d->n ? d->d[i] : '0';
 }
 
+/* Returns whether the numbers of the sets that are made now have only plain spellings. */
+static bool sampi_schema_is_plain(const sampi_schema *x) { return !x->words.any_number && !x->over; }
+
+/* Returns the node of all numbers without an exponent. */
+static sampi_node sampi_schema_plain(const sampi_schema *x)
+{
+    return sampi_schema_is_plain(x) ? x->ended_plain : x->plain;
+}
+
 static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
 {
     return sampi_tree_repeat(t, a, 0, 1);
@@ -28949,23 +28973,25 @@ static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi
     return same;
 }
 
-/* Returns the node of the numbers without a sign that are at least |d|, or, with `strict`, greater than |d|. */
-static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
+/* Returns the node of the numbers without a sign that are at least |d|, or, with `strict`, greater than |d|. With
+   `ends`, fractions have an end. */
+static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict, bool ends)
 {
     sampi_tree *t = x->tree;
-    int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d);
-    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    const int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d), most = ends ? SAMPI_PLACES : -1;
+    const sampi_node fraction = ends ? x->ended : x->fraction;
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, most), any = sampi_schema_digits(t, '0', '9', 0, most);
     sampi_node more = sampi_tree_seq(t, zeros, sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1), any));
     sampi_node behind = strict ? more : any, point = sampi_tree_text(t, ".", 1);
     behind = sampi_schema_from_digits(t, d, whole, tail, behind, any, true);
     if (tail == 0 && !strict)
-        behind = x->fraction;
+        behind = fraction;
     else
         behind = sampi_tree_seq(t, point, behind);
-    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, x->fraction, false);
+    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, fraction, false);
     sampi_node longer = sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1),
                                        sampi_schema_digits(t, '0', '9', whole, -1));
-    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
+    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, fraction));
 }
 
 /* Returns the node of the texts of `all` that are not texts of a. All texts of `all` must be valid UTF-8. */
@@ -28983,14 +29009,16 @@ static SAMPI_COLD sampi_node sampi_schema_negative(sampi_tree *t, sampi_node a)
 static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
-    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
-    if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
-    sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
-    return sampi_tree_alt(t, x->magnitude, sampi_schema_negative(t, small));
+    const bool ends = sampi_schema_is_plain(x);
+    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict, ends);
+    if (d->n == 0 && strict) return sampi_schema_above(x, d, true, ends);
+    const sampi_node all = ends ? sampi_tree_seq(t, x->digits, x->ended) : x->magnitude;
+    sampi_node small = sampi_schema_except(t, all, sampi_schema_above(x, d, !strict, false));
+    return sampi_tree_alt(t, all, sampi_schema_negative(t, small));
 }
 
-/* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, with any
-   number of zeros at the end of the fraction; 0 also as -0. */
+/* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, 0 also as
+   -0; if spellings need not be plain, with any number of zeros at the end of the fraction. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -29004,7 +29032,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     }
     sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
     if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
-    number = sampi_tree_seq(t, number, zeros);
+    if (!sampi_schema_is_plain(x)) number = sampi_tree_seq(t, number, zeros);
     if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
     return d.negative ? sampi_schema_negative(t, number) : number;
 }
@@ -29016,7 +29044,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
     sampi_node whole = sampi_tree_seq(t, sign, x->digits);
-    return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
+    if (x->draft == 4 || sampi_schema_is_plain(x)) return whole;
+    return sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
 /* Returns the node of the multiples of the number at `node`, m * 10^e: a MULTIPLE node keeps the remainder of the
@@ -29030,12 +29059,12 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     if (d.n > 4) return sampi_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
     int32_t m = 0, e = d.point - d.n;
     for (int32_t i = 0; i < d.n; i++) m = m * 10 + (d.d[i] - '0');
-    sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0);
+    sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0, sampi_schema_is_plain(x));
     if (e > 0) {
         sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
         all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', e, e));
         all = sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
-        all = sampi_tree_seq(t, all, sampi_schema_optional(t, zeros));
+        if (!sampi_schema_is_plain(x)) all = sampi_tree_seq(t, all, sampi_schema_optional(t, zeros));
     }
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
 }
@@ -29193,7 +29222,8 @@ static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_no
     const sampi_node sign = sampi_at(t, node)->a;
     *r = *sampi_at(t, sampi_at(t, node)->b);
     const bool begins = r->kind == SAMPI_NODE_MULTIPLE && r->b == 0 && r->c % 8 == SAMPI_MULTIPLE_BEGINS;
-    r->c /= 8;
+    r->b = r->c & SAMPI_MULTIPLE_ENDS ? 1 : 0;
+    r->c /= SAMPI_MULTIPLE_PLACE;
     return begins && sign == sampi_schema_optional(x->tree, sampi_tree_text(x->tree, "-", 1));
 }
 
@@ -29215,7 +29245,7 @@ static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, cons
     if (a > MOST || b < 1 || b > MOST || a / first > MOST / b) return SAMPI_NEVER;
     for (a = a / first * b; places > 0 && a % 10 == 0; places--) a /= 10;
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)),
-                          sampi_tree_multiple(t, (int32_t)a, places));
+                          sampi_tree_multiple(t, (int32_t)a, places, p->b || q->b));
 }
 
 /* Returns the node of the texts that both a and b match, if b is the multiples of a number and a is too, or is an AND
@@ -29304,8 +29334,11 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
         sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_strings_of_length(x, x->character, 0, r.b - 1);
         return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
     }
-    return sampi_texts_some(
-        x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
+    const bool over = x->over;
+    x->over = !over; /* what is allowed excludes a value in every spelling */
+    const sampi_node without = sampi_texts_node(x, a, string);
+    x->over = over;
+    return sampi_texts_some(x, sampi_schema_except(x->tree, string ? x->shortest : sampi_schema_plain(x), without));
 }
 
 /* ---- src/schema/formats.h ---- */
@@ -29658,7 +29691,11 @@ static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
     if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
-    return sampi_texts_some(x, sampi_schema_except(x->tree, x->plain, sampi_schema_at_least(x, &d, !exclusive)));
+    const bool over = x->over;
+    x->over = true; /* what is excluded has every spelling */
+    const sampi_node above = sampi_schema_at_least(x, &d, !exclusive);
+    x->over = over;
+    return sampi_texts_some(x, sampi_schema_except(x->tree, sampi_schema_plain(x), above));
 }
 
 static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t schema)
@@ -29844,6 +29881,8 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
     int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
     bool whole = false;
+    const bool outer = x->over;
+    x->over = over;
     if (type >= 0) s = sampi_scalars_of(sampi_schema_types(x, type, &whole));
     if (whole) s.number = sampi_texts_some(x, sampi_schema_whole(x));
     if (values >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, values, false));
@@ -29851,6 +29890,7 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
     x->scalars[slot] = s;
+    x->over = outer;
     sampi_pending_scalars *room = x->status ? NULL
                                             : (sampi_pending_scalars *)sampi_vec_add(&x->pending, sizeof *room, 1);
     if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
@@ -29875,7 +29915,10 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
             if (!sampi_scalars_known(x, next / 2, next & 1, &s)) sampi_scalars_begin(x, next / 2, next & 1);
             continue;
         }
+        const bool outer = x->over;
+        x->over = slot & 1;
         x->scalars[slot] = sampi_scalars_and(x, x->scalars[slot], sampi_scalars_applied(x, slot / 2, slot & 1));
+        x->over = outer;
         x->scalars_known[slot] = 2;
         x->pending.n--;
     }
@@ -31770,21 +31813,21 @@ static SAMPI_COLD void sampi_schema_unsatisfiable(sampi_schema *x)
 /* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options, sampi_schema_words *words)
 {
-    static const char *const known[4] = { "ordered", "compact", "spaced", "space=" };
+    static const char *const known[5] = { "ordered", "compact", "spaced", "space=", "any-number" };
     enum { MOST = 1000 };
-    bool set[4] = { false, false, false, false };
+    bool set[5] = { false, false, false, false, false };
     int32_t space = -1;
     for (const char *at = options ? options : ""; *at;) {
         size_t n = strcspn(at, " "), i = 0, digits = n > 6 && !memcmp(at, known[3], 6) ? n - 6 : 0;
-        while (i < 4 && !(strlen(known[i]) == n - digits && !memcmp(known[i], at, n - digits))) i++;
+        while (i < 5 && !(strlen(known[i]) == n - digits && !memcmp(known[i], at, n - digits))) i++;
         for (size_t k = n - digits; k < n && i == 3; k++) {
             const bool digit = at[k] >= '0' && at[k] <= '9';
             space = (k == 6 ? 0 : 10 * space) + (at[k] - '0');
-            if (!digit || space > MOST) i = 4;
+            if (!digit || space > MOST) i = 5;
         }
-        if (n && (i == 4 || (i == 3 && !digits)))
+        if (n && (i == 5 || (i == 3 && !digits)))
             return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE,
-                                   "root: expected ordered, compact, spaced or space=, with a number up to 1000");
+                                   "root: expected ordered, any-number, compact, spaced, or space= and at most 1000");
         if (n) set[i] = true;
         at += n + (at[n] == ' ');
     }
@@ -31792,6 +31835,7 @@ static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options,
         return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact, spaced and space= exclude each other");
     words->ordered = set[0];
     words->spaced = set[2];
+    words->any_number = set[4];
     words->space = set[1] || set[2] ? 0 : space;
     return SAMP_OK;
 }
@@ -31818,13 +31862,19 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     static const char any[] =
         "([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
         "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
-    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?", digits[] = "0|[1-9]\\d*",
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?",
+                      ended[] = "-?(0|[1-9]\\d*)(\\.\\d{1,24})?([eE][+-]?\\d{1,3})?", digits[] = "0|[1-9]\\d*",
                       fraction[] = "(\\.\\d+)?";
     x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
     x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
-    x->number = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    const char *any_number = sampi_schema_is_plain(x) ? ended : number;
+    x->number = sampi_tree_regex(t, any_number, strlen(any_number), false, sampi_tree_class, &error);
     x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
     x->fraction = sampi_tree_regex(t, fraction, sizeof fraction - 1, false, sampi_tree_class, &error);
+    x->ended = sampi_schema_optional(
+        t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '9', 1, SAMPI_PLACES)));
+    x->ended_plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)),
+                                    sampi_tree_seq(t, x->digits, x->ended));
     x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
     x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
     x->character = sampi_schema_range(t, 0, 0x10ffff);

@@ -66,7 +66,11 @@ typedef struct samp_grammar samp_grammar;
               "space=N" there are at most N (0 to 1,000) characters of white space in a row; without one of these three
               any white space is allowed, but none around the whole text; a model may then write white space until it
               has no tokens left. For a structural tag the same options apply to all schemas in it; any_order and
-              max_whitespace_cnt in the tag take precedence.
+              max_whitespace_cnt in the tag take precedence. Numbers are written plainly: where all must be whole (type
+              integer, whole values of const and enum, multipleOf a whole number), without fraction and exponent; values
+              of const and enum as short as possible; other fractions have at most 24 places (behind those of a
+              bound), exponents three digits. With "any-number" every spelling of the standard is allowed, such as
+              1.000 for 1, except that a number which a keyword constrains has no exponent.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular

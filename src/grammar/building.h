@@ -173,10 +173,11 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
 }
 
 /* Returns the node for a decimal number in JSON's form, without sign or exponent, that is a multiple of m * 10^-places.
-   m is 10^8 at most. */
-static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
+   m is 10^8 at most. With `ends` no further decimal places may come, not even zeros. */
+static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places, bool ends)
 {
-    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
+    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0,
+                           SAMPI_MULTIPLE_PLACE * places + (ends ? SAMPI_MULTIPLE_ENDS : 0) + SAMPI_MULTIPLE_BEGINS);
 }
 
 /* Returns the node for the token `token` of the vocabulary, whatever the token's text is; with `negated` the node

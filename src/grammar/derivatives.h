@@ -420,9 +420,11 @@ static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byt
 /* Returns the derivative of a MULTIPLE node by a byte. */
 static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
 {
-    const int32_t phase = e->c % 8, places = e->c / 8, digit = byte - '0';
+    const int32_t phase = e->c % 8, places = e->c / SAMPI_MULTIPLE_PLACE, ends = e->c & SAMPI_MULTIPLE_ENDS,
+                  digit = byte - '0';
     const bool behind = phase >= SAMPI_MULTIPLE_POINT;
     int32_t next = behind ? SAMPI_MULTIPLE_BEHIND : SAMPI_MULTIPLE_WHOLE, left = places, rest = e->b;
+    if (places == 0 && ends && (behind || byte == '.')) return SAMPI_NEVER;
     if (byte == '.' && (phase == SAMPI_MULTIPLE_ZERO || phase == SAMPI_MULTIPLE_WHOLE)) {
         next = SAMPI_MULTIPLE_POINT;
     } else {
@@ -433,7 +435,7 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
         if (behind && places > 0) left--;
     }
     const sampi_node n = sampi_checked_node(
-        d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
+        d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, SAMPI_MULTIPLE_PLACE * left + ends + next));
     return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 

@@ -43,7 +43,7 @@ static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr 
 static int32_t sampi_multiple_distance(const sampi_expr *e)
 {
     int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
-    int32_t far = -(e->c / 8);
+    int32_t far = -(e->c / SAMPI_MULTIPLE_PLACE);
     while (room < e->a && (e->a - rest) % e->a >= room) {
         rest = rest * 10 % e->a;
         room *= 10;
@@ -89,8 +89,8 @@ static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int
    numbers, which many nodes share, answers for it. */
 
 /* How sampi_near changes a node. far: a number above this is far from a bound; with `fine` a number above 64 or 24 is
-   so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the largest of
-   these numbers below it, and the result has no other texts than the node. exact: a lower bound may be changed too,
+   so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the largest
+   of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be changed too,
    which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound is far, and
    was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. */
 typedef struct sampi_nearness {

@@ -32,14 +32,16 @@ typedef enum sampi_node_kind {
 } sampi_node_kind;
 
 /* The numbers of a MULTIPLE node. b is the remainder modulo a of the digits that were read. c % 8 is one of the
-   following phases: it says which part of the number has been read. c / 8 is the number of decimal places that may
-   still change the remainder; later decimal places must be zeros. */
+   following phases: it says which part of the number has been read. c / 16 is the number of decimal places that may
+   still change the remainder; later decimal places must be zeros, or, with c & 8, must not come. */
 enum {
     SAMPI_MULTIPLE_BEGINS,
     SAMPI_MULTIPLE_ZERO,
     SAMPI_MULTIPLE_WHOLE,
     SAMPI_MULTIPLE_POINT,
-    SAMPI_MULTIPLE_BEHIND
+    SAMPI_MULTIPLE_BEHIND,
+    SAMPI_MULTIPLE_ENDS = 8,
+    SAMPI_MULTIPLE_PLACE = 16
 };
 
 /* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
@@ -490,7 +492,7 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
     const int32_t phase = e->c % 8;
     /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
     int64_t rest = e->b, most = 1;
-    for (int32_t i = e->c / 8; i > 0; i--) {
+    for (int32_t i = e->c / SAMPI_MULTIPLE_PLACE; i > 0; i--) {
         rest = rest * 10 % e->a;
         if (most < e->a) most *= 10;
     }

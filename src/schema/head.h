@@ -16,7 +16,9 @@
 
    Complements are exact because the grammar allows only some spellings of a value that is constrained, and a set
    contains either all of these spellings or none: numbers without an exponent, strings with the shortest escape of each
-   character. A number or string that no keyword constrains may have any spelling. */
+   character. A string that no keyword constrains may have any spelling, and so may a number with the option
+   "any-number". Without this option, sets that are not complements leave out numbers with a fraction without end, and
+   whole numbers with a fraction, where all numbers must be whole; but what a complement excludes has all spellings. */
 
 /* clang-format off */
 /* A keyword: its name in this code, its name in a schema, and the values that it may have (SAMPI_SCHEMA_VALUES). */
@@ -120,6 +122,7 @@ typedef struct sampi_schema_words {
     bool spaced;  /* one space behind each comma and colon, and no other white space */
     /* the option "compact" or "space=N": at most so many characters of white space in a row; -1: any number */
     int32_t space;
+    bool any_number; /* numbers in every spelling: 1.0 for 1, and endless fractions */
 } sampi_schema_words;
 
 typedef struct sampi_schema {
@@ -129,6 +132,7 @@ typedef struct sampi_schema {
     int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
     sampi_schema_words words;
     bool in_order; /* words.ordered */
+    bool over;     /* the sets of numbers that are made have every spelling, because they will be excluded */
     int draft;     /* the draft of JSON schema: 4 to 7; 8 for 2019 and later */
     int32_t key[SAMPI_KEY_LAST]; /* each keyword's string in the document; -1 if the document does not have it */
     uint8_t *key_of;             /* [n_strings] the keyword of each string, + 1; 0 if the string is not a keyword */
@@ -172,6 +176,8 @@ typedef struct sampi_schema {
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole
        digits */
     sampi_node number, plain, magnitude, fraction, digits;
+    /* nodes for an optional fraction with an end, and for a number without an exponent that has such a fraction */
+    sampi_node ended, ended_plain;
 } sampi_schema;
 
 #ifndef SAMPI_SCHEMA_STEPS /* tests set a smaller number */

@@ -3,6 +3,8 @@
    digit by digit. For example, minimum 25 becomes "25 to 29, or 30 to 99, or three digits or more", with fractions as
    JSON writes them. */
 
+enum { SAMPI_PLACES = 24 }; /* the most decimal places of a fraction with an end: any double has fewer */
+
 /* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`, with n digits. The first and the last digit are
    not 0. The number zero has no digits. */
 typedef struct sampi_decimal {
@@ -86,6 +88,15 @@ static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0 is th
     return i >= 0 && i < d->n ? d->d[i] : '0';
 }
 
+/* Returns whether the numbers of the sets that are made now have only plain spellings. */
+static bool sampi_schema_is_plain(const sampi_schema *x) { return !x->words.any_number && !x->over; }
+
+/* Returns the node of all numbers without an exponent. */
+static sampi_node sampi_schema_plain(const sampi_schema *x)
+{
+    return sampi_schema_is_plain(x) ? x->ended_plain : x->plain;
+}
+
 static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
 {
     return sampi_tree_repeat(t, a, 0, 1);
@@ -115,23 +126,25 @@ static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi
     return same;
 }
 
-/* Returns the node of the numbers without a sign that are at least |d|, or, with `strict`, greater than |d|. */
-static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
+/* Returns the node of the numbers without a sign that are at least |d|, or, with `strict`, greater than |d|. With
+   `ends`, fractions have an end. */
+static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict, bool ends)
 {
     sampi_tree *t = x->tree;
-    int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d);
-    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    const int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d), most = ends ? SAMPI_PLACES : -1;
+    const sampi_node fraction = ends ? x->ended : x->fraction;
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, most), any = sampi_schema_digits(t, '0', '9', 0, most);
     sampi_node more = sampi_tree_seq(t, zeros, sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1), any));
     sampi_node behind = strict ? more : any, point = sampi_tree_text(t, ".", 1);
     behind = sampi_schema_from_digits(t, d, whole, tail, behind, any, true);
     if (tail == 0 && !strict)
-        behind = x->fraction;
+        behind = fraction;
     else
         behind = sampi_tree_seq(t, point, behind);
-    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, x->fraction, false);
+    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, fraction, false);
     sampi_node longer = sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1),
                                        sampi_schema_digits(t, '0', '9', whole, -1));
-    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
+    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, fraction));
 }
 
 /* Returns the node of the texts of `all` that are not texts of a. All texts of `all` must be valid UTF-8. */
@@ -149,14 +162,16 @@ static SAMPI_COLD sampi_node sampi_schema_negative(sampi_tree *t, sampi_node a)
 static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
 {
     sampi_tree *t = x->tree;
-    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
-    if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
-    sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
-    return sampi_tree_alt(t, x->magnitude, sampi_schema_negative(t, small));
+    const bool ends = sampi_schema_is_plain(x);
+    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict, ends);
+    if (d->n == 0 && strict) return sampi_schema_above(x, d, true, ends);
+    const sampi_node all = ends ? sampi_tree_seq(t, x->digits, x->ended) : x->magnitude;
+    sampi_node small = sampi_schema_except(t, all, sampi_schema_above(x, d, !strict, false));
+    return sampi_tree_alt(t, all, sampi_schema_negative(t, small));
 }
 
-/* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, with any
-   number of zeros at the end of the fraction; 0 also as -0. */
+/* Returns the node of the spellings that the grammar allows for the number at `node`: without an exponent, 0 also as
+   -0; if spellings need not be plain, with any number of zeros at the end of the fraction. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -170,7 +185,7 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
     }
     sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
     if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
-    number = sampi_tree_seq(t, number, zeros);
+    if (!sampi_schema_is_plain(x)) number = sampi_tree_seq(t, number, zeros);
     if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
     return d.negative ? sampi_schema_negative(t, number) : number;
 }
@@ -182,7 +197,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
     sampi_node whole = sampi_tree_seq(t, sign, x->digits);
-    return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
+    if (x->draft == 4 || sampi_schema_is_plain(x)) return whole;
+    return sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
 /* Returns the node of the multiples of the number at `node`, m * 10^e: a MULTIPLE node keeps the remainder of the
@@ -196,12 +212,12 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     if (d.n > 4) return sampi_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
     int32_t m = 0, e = d.point - d.n;
     for (int32_t i = 0; i < d.n; i++) m = m * 10 + (d.d[i] - '0');
-    sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0);
+    sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0, sampi_schema_is_plain(x));
     if (e > 0) {
         sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
         all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', e, e));
         all = sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
-        all = sampi_tree_seq(t, all, sampi_schema_optional(t, zeros));
+        if (!sampi_schema_is_plain(x)) all = sampi_tree_seq(t, all, sampi_schema_optional(t, zeros));
     }
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
 }

@@ -81,7 +81,11 @@ static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
     if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
-    return sampi_texts_some(x, sampi_schema_except(x->tree, x->plain, sampi_schema_at_least(x, &d, !exclusive)));
+    const bool over = x->over;
+    x->over = true; /* what is excluded has every spelling */
+    const sampi_node above = sampi_schema_at_least(x, &d, !exclusive);
+    x->over = over;
+    return sampi_texts_some(x, sampi_schema_except(x->tree, sampi_schema_plain(x), above));
 }
 
 static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t schema)
@@ -268,6 +272,8 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
     int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
     bool whole = false;
+    const bool outer = x->over;
+    x->over = over;
     if (type >= 0) s = sampi_scalars_of(sampi_schema_types(x, type, &whole));
     if (whole) s.number = sampi_texts_some(x, sampi_schema_whole(x));
     if (values >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, values, false));
@@ -275,6 +281,7 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
     x->scalars[slot] = s;
+    x->over = outer;
     sampi_pending_scalars *room = x->status ? NULL
                                             : (sampi_pending_scalars *)sampi_vec_add(&x->pending, sizeof *room, 1);
     if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
@@ -301,7 +308,10 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
             if (!sampi_scalars_known(x, next / 2, next & 1, &s)) sampi_scalars_begin(x, next / 2, next & 1);
             continue;
         }
+        const bool outer = x->over;
+        x->over = slot & 1;
         x->scalars[slot] = sampi_scalars_and(x, x->scalars[slot], sampi_scalars_applied(x, slot / 2, slot & 1));
+        x->over = outer;
         x->scalars_known[slot] = 2;
         x->pending.n--;
     }

@@ -149,7 +149,7 @@ static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *
 }
 
 /* Returns whether the node matches the multiples of a number. If so, that number is r->a times 10 to the power of
-   -r->c. */
+   -r->c, and r->b is 1 if its decimal places end (sampi_tree_multiple). */
 static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
@@ -157,7 +157,8 @@ static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_no
     const sampi_node sign = sampi_at(t, node)->a;
     *r = *sampi_at(t, sampi_at(t, node)->b);
     const bool begins = r->kind == SAMPI_NODE_MULTIPLE && r->b == 0 && r->c % 8 == SAMPI_MULTIPLE_BEGINS;
-    r->c /= 8;
+    r->b = r->c & SAMPI_MULTIPLE_ENDS ? 1 : 0;
+    r->c /= SAMPI_MULTIPLE_PLACE;
     return begins && sign == sampi_schema_optional(x->tree, sampi_tree_text(x->tree, "-", 1));
 }
 
@@ -179,7 +180,7 @@ static SAMPI_COLD sampi_node sampi_schema_common_multiples(sampi_schema *x, cons
     if (a > MOST || b < 1 || b > MOST || a / first > MOST / b) return SAMPI_NEVER;
     for (a = a / first * b; places > 0 && a % 10 == 0; places--) a /= 10;
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)),
-                          sampi_tree_multiple(t, (int32_t)a, places));
+                          sampi_tree_multiple(t, (int32_t)a, places, p->b || q->b));
 }
 
 /* Returns the node of the texts that both a and b match, if b is the multiples of a number and a is too, or is an AND
@@ -272,6 +273,9 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
         sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_strings_of_length(x, x->character, 0, r.b - 1);
         return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
     }
-    return sampi_texts_some(
-        x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
+    const bool over = x->over;
+    x->over = !over; /* what is allowed excludes a value in every spelling */
+    const sampi_node without = sampi_texts_node(x, a, string);
+    x->over = over;
+    return sampi_texts_some(x, sampi_schema_except(x->tree, string ? x->shortest : sampi_schema_plain(x), without));
 }

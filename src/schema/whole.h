@@ -4,21 +4,21 @@
 /* Reads the words of `options`, which samp_grammar_init describes. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options, sampi_schema_words *words)
 {
-    static const char *const known[4] = { "ordered", "compact", "spaced", "space=" };
+    static const char *const known[5] = { "ordered", "compact", "spaced", "space=", "any-number" };
     enum { MOST = 1000 };
-    bool set[4] = { false, false, false, false };
+    bool set[5] = { false, false, false, false, false };
     int32_t space = -1;
     for (const char *at = options ? options : ""; *at;) {
         size_t n = strcspn(at, " "), i = 0, digits = n > 6 && !memcmp(at, known[3], 6) ? n - 6 : 0;
-        while (i < 4 && !(strlen(known[i]) == n - digits && !memcmp(known[i], at, n - digits))) i++;
+        while (i < 5 && !(strlen(known[i]) == n - digits && !memcmp(known[i], at, n - digits))) i++;
         for (size_t k = n - digits; k < n && i == 3; k++) {
             const bool digit = at[k] >= '0' && at[k] <= '9';
             space = (k == 6 ? 0 : 10 * space) + (at[k] - '0');
-            if (!digit || space > MOST) i = 4;
+            if (!digit || space > MOST) i = 5;
         }
-        if (n && (i == 4 || (i == 3 && !digits)))
+        if (n && (i == 5 || (i == 3 && !digits)))
             return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE,
-                                   "root: expected ordered, compact, spaced or space=, with a number up to 1000");
+                                   "root: expected ordered, any-number, compact, spaced, or space= and at most 1000");
         if (n) set[i] = true;
         at += n + (at[n] == ' ');
     }
@@ -26,6 +26,7 @@ static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options,
         return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact, spaced and space= exclude each other");
     words->ordered = set[0];
     words->spaced = set[2];
+    words->any_number = set[4];
     words->space = set[1] || set[2] ? 0 : space;
     return SAMP_OK;
 }
@@ -52,13 +53,19 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     static const char any[] =
         "([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
         "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
-    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?", digits[] = "0|[1-9]\\d*",
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?",
+                      ended[] = "-?(0|[1-9]\\d*)(\\.\\d{1,24})?([eE][+-]?\\d{1,3})?", digits[] = "0|[1-9]\\d*",
                       fraction[] = "(\\.\\d+)?";
     x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
     x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
-    x->number = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    const char *any_number = sampi_schema_is_plain(x) ? ended : number;
+    x->number = sampi_tree_regex(t, any_number, strlen(any_number), false, sampi_tree_class, &error);
     x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
     x->fraction = sampi_tree_regex(t, fraction, sizeof fraction - 1, false, sampi_tree_class, &error);
+    x->ended = sampi_schema_optional(
+        t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '9', 1, SAMPI_PLACES)));
+    x->ended_plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)),
+                                    sampi_tree_seq(t, x->digits, x->ended));
     x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
     x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
     x->character = sampi_schema_range(t, 0, 0x10ffff);
@@ -144,9 +151,9 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_json_free(&x->doc);
 }
 
-/* Adds the texts that satisfy a JSON schema to the tree, and returns their node. The options are the parameter `root` of
-   samp_grammar_init, or, if `words` is not NULL, these. If the text is not a schema or cannot be expressed, the function fills *error and returns a
-   status. */
+/* Adds the texts that satisfy a JSON schema to the tree, and returns their node. The options are the parameter `root`
+   of samp_grammar_init, or, if it is not NULL, `words`. If the text is not a schema or cannot be expressed, the function
+   fills *error and returns a status. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                                const sampi_schema_words *words, samp_grammar_error *error)
 {

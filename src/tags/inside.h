@@ -81,7 +81,8 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 
 /* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order), or in any order.
    The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. The
-   same is true of `space`, the most characters of white space in a row, with "max_whitespace_cnt" (-1: the options'). */
+   same is true of `space`, the most characters of white space in a row, with "max_whitespace_cnt" (-1: as the options
+   say). */
 static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space)
 {
     samp_text_error inner;

@@ -68,7 +68,7 @@ static int walk(samp_sampler *s, char *text)
 static void play(const schema_case *c)
 {
     if (n_seen++ % n_every) return;
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, NULL, NULL);
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, "any-number", NULL);
     if (!g) return;
     samp_sampler *s = samp_init_grammar(schema_byte_index(), g);
     char text[MAX_TEXT];

@@ -206,10 +206,11 @@ static void naive_members(naive *n, naive_set *out, const sampi_list *list, bool
 /* Is a text a number whose digits, as many behind the point as count, make a multiple of e->a? */
 static bool naive_multiple(const sampi_expr *e, const unsigned char *text, int32_t n)
 {
-    int32_t whole = 0, places = e->c / 8, rest = 0, i = 0;
+    int32_t whole = 0, places = e->c / SAMPI_MULTIPLE_PLACE, rest = 0, i = 0;
     while (whole < n && text[whole] >= '0' && text[whole] <= '9') whole++;
     if (whole == 0 || (whole > 1 && text[0] == '0') || whole == n - 1 || (whole < n && text[whole] != '.'))
         return false;
+    if ((e->c & SAMPI_MULTIPLE_ENDS) && n > whole && n - whole - 1 > places) return false;
     for (; i < whole; i++) rest = (rest * 10 + text[i] - '0') % e->a;
     for (i = whole + 1; i < n; i++)
         if (text[i] < '0' || text[i] > '9' || (i - whole > places && text[i] != '0')) return false;
@@ -221,7 +222,7 @@ static bool naive_multiple(const sampi_expr *e, const unsigned char *text, int32
 static int naive_multiple_begins(const sampi_expr *e, const unsigned char *text, int32_t n)
 {
     static unsigned char longer[1024];
-    if (n + 5 > (int32_t)sizeof longer || e->c / 8 > 4) return NAIVE_PERHAPS;
+    if (n + 5 > (int32_t)sizeof longer || e->c / SAMPI_MULTIPLE_PLACE > 4) return NAIVE_PERHAPS;
     memcpy(longer, text, (size_t)n);
     for (int32_t point = 0; point < 2; point++)
         for (int32_t many = 0, end = 1; many <= 4; many++, end *= 10)

@@ -215,10 +215,18 @@ typedef struct schema_case {
     const char *schema, *valid, *invalid, *options;
 } schema_case;
 
+/* The grammar of a schema with numbers in every spelling: what the standard means is judged with it. */
+static samp_grammar *any_number(const char *schema, const char *options, samp_grammar_error *error)
+{
+    char words[100];
+    (void)snprintf(words, sizeof words, "any-number %s", options ? options : "");
+    return samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, words, error);
+}
+
 static samp_grammar *compile(const char *schema, const char *options)
 {
     samp_grammar_error error;
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, options, &error);
+    samp_grammar *g = any_number(schema, options, &error);
     if (!g) test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", schema, error.line, error.column, error.message);
     return g;
 }
@@ -252,7 +260,7 @@ static void check_hardship(const schema_case *c, bool none)
     long live = heap.live;
     for (long at = 1; !g; at++) {
         heap.fail_at = at;
-        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        g = any_number(c->schema, c->options, &error);
         heap.fail_at = 0;
         if (g || error.status == last) break;
         if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
@@ -261,7 +269,7 @@ static void check_hardship(const schema_case *c, bool none)
     samp_grammar_free(g);
     g = NULL;
     for (most_steps = 0; !g; most_steps += 1 + most_steps / 8) {
-        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        g = any_number(c->schema, c->options, &error);
         if (!g && error.status == last) break;
         if (!g && error.status != SAMP_E_RANGE) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
     }
@@ -274,7 +282,7 @@ static void check_cases(const schema_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         samp_grammar_error error;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, cases[i].options, &error);
+        samp_grammar *g = any_number(cases[i].schema, cases[i].options, &error);
         const bool none = !cases[i].valid || !*cases[i].valid;
         if (!g && !(none && error.status == SAMP_E_EMPTY))
             test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", cases[i].schema, error.line, error.column, error.message);
@@ -1144,7 +1152,7 @@ TEST(test_random_members)
         schema.rng = document.rng = source_at(test_seed() + i);
         schema.n = 0;
         naive_say_schema(&schema, 2);
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema.text, NULL, &error);
+        samp_grammar *g = any_number(schema.text, NULL, &error);
         if (!g && error.status != SAMP_E_UNSUPPORTED && error.status != SAMP_E_EMPTY)
             test_fail(__FILE__, __LINE__, "%s: %s", schema.text, error.message);
         if (!g && error.status == SAMP_E_UNSUPPORTED) continue;
@@ -1182,7 +1190,8 @@ TEST(test_options)
                                        "space=",  "space",          "space=-1", "space=1001", "space=2 compact",
                                        "space=2x" };
     static const char *const good[] = { "",       " ",       "compact", " compact  ordered ",
-                                        "spaced", "space=0", "space=1000 ordered", "ordered spaced" };
+                                        "spaced", "space=0", "space=1000 ordered", "ordered spaced",
+                                        "any-number compact" };
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         samp_grammar_error error;
         assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{}", bad[i], &error));
@@ -1205,6 +1214,72 @@ TEST(test_options)
         }
         samp_grammar_free(g);
     }
+}
+
+/* Numbers as decoders want them, without "any-number": whole ones without a fraction, fractions with an end. What such a
+   set leaves out is no reason for a complement to take it in. */
+TEST(test_plain_numbers)
+{
+    static const struct {
+        const char *schema, *text;
+        bool plain, any;
+    } cases[] = {
+        { "{\"type\":\"integer\"}", "57", true, true },
+        { "{\"type\":\"integer\"}", "-3", true, true },
+        { "{\"type\":\"integer\"}", "57.0", false, true },
+        { "{\"type\":\"integer\",\"minimum\":2}", "3.00", false, true },
+        { "{\"type\":\"integer\",\"maximum\":2}", "-3.0", false, true },
+        { "{\"type\":\"integer\",\"maximum\":2}", "-3", true, true },
+        { "{\"enum\":[1,2.5,3]}", "1", true, true },
+        { "{\"enum\":[1,2.5,3]}", "1.00000", false, true },
+        { "{\"enum\":[1,2.5,3]}", "2.5", true, true },
+        { "{\"enum\":[1,2.5,3]}", "2.50", false, true },
+        { "{\"enum\":[1.0],\"minimum\":1}", "1", true, true },
+        { "{\"enum\":[1.0],\"minimum\":1}", "1.0", false, true },
+        { "{\"const\":-20}", "-20", true, true },
+        { "{\"const\":-20}", "-20.0", false, true },
+        { "{\"multipleOf\":5,\"type\":\"number\"}", "15", true, true },
+        { "{\"multipleOf\":5,\"type\":\"number\"}", "15.0", false, true },
+        { "{\"multipleOf\":300,\"type\":\"number\"}", "600", true, true },
+        { "{\"multipleOf\":300,\"type\":\"number\"}", "600.0", false, true },
+        { "{\"multipleOf\":0.25}", "0.75", true, true },
+        { "{\"multipleOf\":0.25}", "0.750", false, true },
+        { "{\"allOf\":[{\"multipleOf\":4},{\"multipleOf\":6}]}", "24", true, true },
+        { "{\"allOf\":[{\"multipleOf\":4},{\"multipleOf\":6}]}", "24.0", false, true },
+        { "{\"type\":\"number\"}", "5.0", true, true },
+        { "{\"type\":\"number\"}", "1.5e300", true, true },
+        { "{\"type\":\"number\"}", "0.0000000000000000000000001", false, true },
+        { "{\"minimum\":0}", "0.500000000000000000000000", true, true },
+        { "{\"exclusiveMinimum\":0}", "0.00000000000000000000000000000000000000000000000000", false, false },
+        { "{\"exclusiveMinimum\":0}", "0.000000000000000000000000000000000000000000000000000000001", false, true },
+        { "{\"maximum\":0.5}", "0.0000000000000000000000000000000000000000000000000", false, true },
+        { "{\"not\":{\"type\":\"integer\"}}", "1.0", false, false },
+        { "{\"not\":{\"type\":\"integer\"}}", "1.5", true, true },
+        { "{\"not\":{\"enum\":[1]}}", "1.0", false, false },
+        { "{\"not\":{\"enum\":[1]}}", "1.5", true, true },
+        { "{\"not\":{\"multipleOf\":2}}", "4.0", false, false },
+        { "{\"not\":{\"multipleOf\":2}}", "3.0", true, true },
+        { "{\"not\":{\"minimum\":1}}", "1.0000000000000000000000000000000", false, false },
+        { "{\"not\":{\"not\":{\"const\":1}}}", "1.0", false, true },
+        { "{\"not\":{\"not\":{\"const\":1}}}", "1", true, true },
+        { "{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "2.0", false, false },
+        { "{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}", "2.5", true, true },
+        { "{\"oneOf\":[{\"enum\":[1]},{\"minimum\":0}]}", "1.0", false, false },
+        { "{\"type\":\"number\",\"if\":{\"type\":\"integer\"},\"then\":{\"maximum\":3}}", "4.0", false, false },
+        { "{\"type\":\"number\",\"if\":{\"const\":4},\"then\":false}", "4.000", false, false },
+        { "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"enum\":[1,2]}}", "[1,2]", true, true },
+        { "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"enum\":[1,2]}}", "[1,1.0]", false, false },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++)
+        for (int any = 0; any < 2; any++) {
+            samp_grammar_error error;
+            samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, any ? "any-number" : NULL,
+                                                &error);
+            if (!g) test_fail(__FILE__, __LINE__, "%s: %s", cases[i].schema, error.message);
+            if (accepts(g, cases[i].text, strlen(cases[i].text)) != (any ? cases[i].any : cases[i].plain))
+                test_fail(__FILE__, __LINE__, "%s: %s, with any spelling %d", cases[i].schema, cases[i].text, any);
+            samp_grammar_free(g);
+        }
 }
 
 /* Judges a text of members, and all texts with more members up to `names`, as long as they are in order: g [1] accepts
@@ -1245,11 +1320,11 @@ TEST(test_order_of_counted)
             "\"required\":[%s],\"additionalProperties\":%s,\"minProperties\":%d%s}",
             required[i / 24 % TEST_COUNT(required)], others[i / 24 / TEST_COUNT(required)], (int)least, bound);
         samp_grammar_error error;
-        samp_grammar *g[2] = { samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", &error), NULL };
+        samp_grammar *g[2] = { any_number(schema, "compact", &error), NULL };
         if (!g[0]) { /* minProperties of names that are not listed, or no object has so few or so many members */
             const int status = error.status;
             assert_true(status == SAMP_E_UNSUPPORTED || (status == SAMP_E_EMPTY && (most < 3 || least == 3)));
-            assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact ordered", &error));
+            assert_null(any_number(schema, "compact ordered", &error));
             assert_status(error.status, status);
             n_refused++;
             continue;
@@ -1268,7 +1343,7 @@ TEST(test_order_of_counted)
         for (int i = 0; i < 300; i++) n += (size_t)sprintf(schema + n, "%s\"name %d\":{}", i ? "," : "", i);
         (void)sprintf(schema + n, "}}");
         samp_grammar_error error;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "ordered", &error);
+        samp_grammar *g = any_number(schema, "ordered", &error);
         assert_status(error.status, many ? SAMP_E_UNSUPPORTED : SAMP_OK);
         assert_true(!many || strstr(error.message, "too many members to count them in order"));
         samp_grammar_free(g);
@@ -1502,7 +1577,7 @@ TEST(test_refusals)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
         long before = heap.live;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, NULL, &error);
+        samp_grammar *g = any_number(cases[i].schema, NULL, &error);
         if (g || error.status != cases[i].status || strncmp(error.message, cases[i].place, strlen(cases[i].place)))
             test_fail(__FILE__, __LINE__, "%s: %d %s", cases[i].schema, g ? 0 : error.status, error.message);
         assert_true(error.line == 1 && error.column >= 1);
@@ -1541,7 +1616,7 @@ TEST(test_long_places)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         char *schema = copies(cases[i].before, cases[i].text, 110, cases[i].after);
         samp_grammar_error error;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+        samp_grammar *g = any_number(schema, NULL, &error);
         if (g || error.status != cases[i].status || strncmp(error.message, cases[i].says, strlen(cases[i].says)))
             test_fail(__FILE__, __LINE__, "%.40s: %d %s", schema, g ? 0 : error.status, error.message);
         assert_true(strlen(error.message) < sizeof error.message);
@@ -1553,14 +1628,14 @@ TEST(test_long_places)
     for (int i = 0; i < 450; i++) put(&many, "\"a%d\":{\"$ref\":\"#/$defs/a%d\"},", i, i + 1);
     put(&many, "\"a450\":{}}}");
     samp_grammar_error far;
-    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, many.text, NULL, &far));
+    assert_null(any_number(many.text, NULL, &far));
     assert_status(far.status, SAMP_E_RANGE);
     assert_non_null(strstr(far.message, "too many schemas in one another"));
     char *closed = copies("\"any\"}", "}}", 60, "");
     char *deep = copies("", "{\"properties\":{\"abcdefgh\":", 60, "{\"type\":"),
          *schema = copies(deep, "", 0, closed);
     samp_grammar_error error;
-    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error));
+    assert_null(any_number(schema, NULL, &error));
     assert_status(error.status, SAMP_E_FORMAT);
     assert_memory_equal(error.message, "/properties/abcdefgh/properties/", 32);
     free(closed);
@@ -1632,7 +1707,7 @@ TEST(test_unsatisfiable)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
         const schema_case c = { cases[i][0], NULL, NULL, NULL };
-        assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i][0], NULL, &error));
+        assert_null(any_number(cases[i][0], NULL, &error));
         if (error.status != SAMP_E_EMPTY || strncmp(error.message, cases[i][1], strlen(cases[i][1])))
             test_fail(__FILE__, __LINE__, "%s\n%d %s", cases[i][0], error.status, error.message);
         check_hardship(&c, true);
@@ -1658,7 +1733,7 @@ TEST(test_places_of_limits)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         char *schema = copies(cases[i].before, cases[i].text, cases[i].n, cases[i].after);
         samp_grammar_error error;
-        assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error));
+        assert_null(any_number(schema, NULL, &error));
         if (strncmp(error.message, cases[i].says, strlen(cases[i].says)) || error.column < 5)
             test_fail(__FILE__, __LINE__, "%.60s: %d %zu %s", schema, error.status, error.column, error.message);
         free(schema);
@@ -1711,7 +1786,7 @@ TEST(test_wrong_values)
             for (char *value = strtok(values, " "); value; value = strtok(NULL, " ")) {
                 samp_grammar_error error;
                 snprintf(schema, sizeof schema, around[k], keywords[i][0], value);
-                samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+                samp_grammar *g = any_number(schema, NULL, &error);
                 bool right = error.status == SAMP_E_FORMAT || (k == 2 && error.status == SAMP_E_UNSUPPORTED);
                 if (g || !right || !strstr(error.message, keywords[i][0]))
                     test_fail(__FILE__, __LINE__, "%s: %d %s", schema, g ? 0 : error.status, error.message);
@@ -1729,7 +1804,7 @@ static void check_hostile(char *schema)
     samp_grammar_error error;
     long before = heap.live;
     clock_t from = clock();
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+    samp_grammar *g = any_number(schema, NULL, &error);
     double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
     print_message("%.60s...: %d %s, %.3f s\n", schema, error.status, g ? "" : error.message, seconds);
     assert_true((g != NULL) == (error.status == SAMP_OK));
@@ -1807,7 +1882,7 @@ TEST(test_no_memory)
         samp_grammar_error error;
         long before = heap.live;
         heap.fail_at = at;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+        samp_grammar *g = any_number(schema, NULL, &error);
         bool failed = heap.fail_at == 0;
         heap.fail_at = 0;
         if (failed) {
