@@ -123,16 +123,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2792 gpu/prefix.h                     5497 gpu/device.h
-     151 gpu/api.h                        3362 gpu/choosing.h                   5659 gpu/contexts.h
-     289 gpu/switches.h                   3468 gpu/ending.h                     5817 gpu/steps.h
-     354 gpu/records.h                    3610 gpu/answers.h                    5907 gpu/where.h
-     634 gpu/ptx.h                        4375 samplers/plans.h                 6072 gpu/sending.h
-     683 gpu/elements.h                   4637 gpu/users.h                      6340 gpu/batch.h
-     935 gpu/passes.h                     4733 gpu/logprobs.h                   6617 gpu/results.h
-    1803 gpu/list.h                       4885 gpu/short.h                      6899 gpu/canary.h
-    2438 gpu/left.h                       5046 gpu/advance.h
-    2669 gpu/done.h                       5303 gpu/shapes.h
+       2 gpu/opening.h                    2792 gpu/prefix.h                     5495 gpu/device.h
+     151 gpu/api.h                        3362 gpu/choosing.h                   5657 gpu/contexts.h
+     289 gpu/switches.h                   3468 gpu/ending.h                     5815 gpu/steps.h
+     354 gpu/records.h                    3610 gpu/answers.h                    5905 gpu/where.h
+     634 gpu/ptx.h                        4375 samplers/plans.h                 6070 gpu/sending.h
+     683 gpu/elements.h                   4637 gpu/users.h                      6338 gpu/batch.h
+     935 gpu/passes.h                     4733 gpu/logprobs.h                   6615 gpu/results.h
+    1803 gpu/list.h                       4885 gpu/short.h                      6897 gpu/canary.h
+    2438 gpu/left.h                       5045 gpu/advance.h
+    2669 gpu/done.h                       5301 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -2798,7 +2798,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
   A histogram of a whole row takes a pass and two atomics per token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
-#define SAMPI_GPU_MANY   16                      /* from so many teams a row on, a histogram is faster */
+#define SAMPI_GPU_MANY   16                      /* so many teams of a row make its exact histogram */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
@@ -4919,9 +4919,8 @@ static bool sampi_gpu_is_short(const sampi_gpu_here *h)
 {
     const sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at];
-    if (st->at < h->job->short_from || !st->max_known) return false;
+    if (st->at < h->job->short_from || !st->max_known || st->memory.phase) return false;
     if (st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
-    if (st->memory.phase) return false;
     return st->complete || (st->listed && step->kind == SAMPI_TOP_K && (uint32_t)step->u.top_k.k <= st->n_list);
 }
 
@@ -5262,8 +5261,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (done != mark) { /* else the team did this pass in an earlier launch, and another team may advance the row
-        now */
+        if (done != mark) { /* else it did this pass in an earlier launch, and another may advance the row now */
             if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);

@@ -9,7 +9,7 @@
  *   (K, C and T are indices, from 0 on, in the lists below; the chains of long_name follow those of chain_name)
  *   bench_gpu --stages               the time of each stage of a batch: the host's work, copies, kernel, results
  *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens, as a mean of 32 rows; on a device of one row
- *   bench_gpu --model                runs each batch of the benchmark's four chains three times, for an interpreter that
+ *   bench_gpu --model                runs each batch of the benchmark's four chains four times, for an interpreter that
  *                                    models time (tests/gpu/ptx/model.sh)
  *   bench_gpu --host-work            the host's work for 256 rows before and after the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
@@ -419,11 +419,11 @@ static void time_stages(size_t n_rows, int kind, int chain)
     free(x);
 }
 
-/* Runs each batch three times, and says on stderr which one: what an interpreter writes there about a launch stands
+/* Runs each batch four times, and says on stderr which one: what an interpreter writes there about a launch stands
    behind it. The rows are the benchmark's own. */
 static void run_for_model(void)
 {
-    enum { N_VOCAB = 128256, TIMES = 3 };
+    enum { N_VOCAB = 128256, TIMES = 4 };
     const samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
     const size_t size = (size_t)MAX_ROWS * N_VOCAB * sizeof(float);
     samp_gpu *gpu = samp_gpu_create(&config, NULL);

@@ -235,8 +235,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
         const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (done != mark) { /* else the team did this pass in an earlier launch, and another team may advance the row
-        now */
+        if (done != mark) { /* else it did this pass in an earlier launch, and another may advance the row now */
             if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);

@@ -11,7 +11,7 @@
    outside of all windows costs passes, but never changes a token. */
 
 #define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
-#define SAMPI_GPU_MANY   16                      /* from so many teams a row on, a histogram is faster */
+#define SAMPI_GPU_MANY   16                      /* so many teams of a row make its exact histogram */
 #define SAMPI_GPU_TRIES  3                       /* most windows for one end */
 #define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
 #define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */

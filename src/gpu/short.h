@@ -37,9 +37,8 @@ static bool sampi_gpu_is_short(const sampi_gpu_here *h)
 {
     const sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at];
-    if (st->at < h->job->short_from || !st->max_known) return false;
+    if (st->at < h->job->short_from || !st->max_known || st->memory.phase) return false;
     if (st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
-    if (st->memory.phase) return false;
     return st->complete || (st->listed && step->kind == SAMPI_TOP_K && (uint32_t)step->u.top_k.k <= st->n_list);
 }
 

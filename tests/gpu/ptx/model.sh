@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints, for the four frequent chains, the wall time that the model of time (time.c) gives for the code as it is, beside what was
-# measured on an H200 (bench/GPU.md) with the code of that time, and FlashInfer's time there. Wall time is the mean of the second
-# and third launch, plus 22 us of copies and launch, plus 1 us for each 16 rows: the host's work for their chains.
+# measured on an H200 (bench/GPU.md) with the code of that time, and FlashInfer's time there. Wall time is the mean of the third
+# and fourth launch, plus 22 us of copies and launch, plus 1 us for each 16 rows: the host's work for their chains.
 # Two figures of each case: "stays", a multiprocessor keeps its instructions from launch to launch, and the same one does a row's
 # work alone; "moves", another one does, as after other kernels.
 # Usage: model.sh DIR [rows ...]    DIR/bench_gpu and DIR/ptx_emulator are there. One row takes 10 s, 256 rows some minutes.
@@ -17,7 +17,7 @@ run() {
             /^batch:/ { at = $2 " " $3 " " $4; order[++n] = at }
             / at cycle / { match($0, /at cycle [0-9]+/); cycles[n] = substr($0, RSTART + 9, RLENGTH - 9) }
             END { if (n == 0) exit 1
-                for (i = 3; i <= n; i += 3)
+                for (i = 4; i <= n; i += 4)
                     printf "%s %s %.0f\n", order[i], way, (cycles[i - 1] + cycles[i]) / 2 / 1980 + 22 + $2 / 16 }'
     done
 }
