@@ -41,7 +41,7 @@
  * --help says. The samplers' settings are samp_settings: the library reads the text and judges the
  * value; its status names the setting, and the table leads from there back to the option. */
 
-enum { MAX_LISTS = 64, HELP_COLUMN = 31 };
+enum { MAX_LISTS = 80, HELP_COLUMN = 31 };
 
 typedef struct {
     samp_settings *sampling;
@@ -52,7 +52,7 @@ typedef struct {
     const char *detect, *text;    /* a key and a file, or NULL */
     const char *color;
     size_t length, parallel, best_of, beams, draft, ngram, loop, think, pause;
-    bool show, compare, verbose, help, by_grammar; /* by_grammar: the draft is what the grammar forces */
+    bool show, compare, verbose, help, why, ratio, by_grammar; /* by_grammar: the draft is what the grammar forces */
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
 
@@ -90,6 +90,8 @@ static const option options[] = {
     {{"--think"},         SIZE, OWN(think),   "think first, for N tokens and to the end of the paragraph; 0 = off"},
     {{"--watermark"},     TEXT, OWN(mark),    "draw with a watermark of this key, a number from 0 to 2^64 - 1"},
     {{"--watermark-kind"}, TEXT, OWN(mark_kind), "gumbel, gumbel_dual, synthid, sbw_selfhash, sbw_lefthash"},
+    {{"--why"},           FLAG, OWN(why),     "for each token: what every sampler leaves, and why the likeliest others are not drawn"},
+    {{"--ratio"},         FLAG, OWN(ratio),   "replay the story from logits rounded to bf16: importance ratios, with and without the support"},
     {{"--detect"},        TEXT, OWN(detect),  "no story: test whether the text of --text has the watermark of this key, and where"},
     {{"--text"},          TEXT, OWN(text),    "the file that --detect reads"},
     {{"--model", "-m"},   TEXT, OWN(model),   "the model's file; default: tales.bin, in bench/data or beside the program"},
@@ -1519,6 +1521,146 @@ static void close_library(library *lib)
     free(lib->table);
 }
 
+/* ==== --why, --ratio ==============================================================================
+ * One story, drawn token by token without threads, and what samp_explain, samp_score and a replay say of it. */
+
+enum { LONGEST_WHY = 200, SUPPORT = 4096 };
+
+/* The row of logits behind the prompt and n tokens of the story; -> logits, valid until the next call. */
+static const float *row_behind(tales_model *m, const samp_token *ids, int n)
+{
+    return tales_eval(m, ids[n - 1], n - 1);
+}
+
+static void print_piece(const tales_model *m, samp_token token)
+{
+    size_t n;
+    const char *text = tales_piece(m, token, &n);
+    printf("%d \"%.*s\"", (int)token, (int)n, text);
+}
+
+/* The tokens before the chosen one in the model's order, three at most, and what removed them. */
+static int print_others(const tales_model *m, samp_sampler *chain, const float *row, samp_token token)
+{
+    samp_score_result score;
+    int status = SAMP_OK, lines = 0;
+    for (samp_token t = 0; t < m->n_vocab && lines < 3 && !status; t++) {
+        if (t == token || row[t] <= row[token]) continue;
+        status = samp_score(chain, row, (size_t)m->n_vocab, t, &score);
+        if (status || score.rank > 3) continue;
+        printf("    rather than ");
+        print_piece(m, t);
+        printf(", p %.4f, rank %d: %s%s\n", exp((double)score.raw), (int)score.rank,
+               score.removed_by ? "removed by " : "not drawn", score.removed_by ? score.removed_by : "");
+        lines++;
+    }
+    return status;
+}
+
+/* Draws a story, and prints a table for each token. -> a status */
+static int why(tales_model *m, samp_sampler *chain, samp_token *ids, int n, int end)
+{
+    samp_explained line[64];
+    int status = SAMP_OK;
+    const float *row = NULL;
+    for (int i = 0; i < n; i++) row = row_behind(m, ids, i + 1);
+    for (; n < end && n < m->n_ctx && status >= 0; n++) {
+        samp_sampler *before = samp_clone(chain);
+        ids[n] = samp_sample(chain, row, (size_t)m->n_vocab);
+        status = ids[n] < 0 ? ids[n] : samp_explain(before, row, (size_t)m->n_vocab, ids[n], line, 64);
+        if (status < 0) break;
+        print_piece(m, ids[n]);
+        printf("\n    %-14s %8s %10s %10s\n", "", "left", "mass", "p");
+        for (int i = 0; i < status && i < 64; i++)
+            printf("    %-14s %8zu %10.6f %10.6f\n", line[i].name, line[i].n_left, line[i].mass, (double)line[i].p);
+        status = print_others(m, before, row, ids[n]);
+        samp_free(before);
+        if (ids[n] == TALES_END) break;
+        row = row_behind(m, ids, n + 1);
+    }
+    return status < 0 ? status : SAMP_OK;
+}
+
+/* The sum of a text's importance ratios e^(a - b), and the largest distance of a - b from 0. */
+typedef struct ratios {
+    double sum, most;
+    int n;
+} ratios;
+
+static void add_ratio(ratios *r, double a, double b)
+{
+    r->sum += exp(a - b);
+    if (fabs(a - b) > r->most) r->most = fabs(a - b);
+    r->n++;
+}
+
+/* Draws a story from f32 logits, replays it with logits rounded to bf16, and prints the importance ratio of the two: with
+ * the trainer's whole distribution, and masked to the tokens that the sampler could have drawn. -> a status */
+static int ratio(tales_model *m, samp_sampler *chain, samp_token *ids, int n, int end)
+{
+    static samp_token support[SUPPORT];
+    static float given[SUPPORT];
+    ratios whole = { 0, 0, 0 }, masked = { 0, 0, 0 };
+    const int n_vocab = m->n_vocab;
+    uint16_t *rounded = malloc((size_t)n_vocab * sizeof *rounded);
+    const float *row = NULL;
+    int status = rounded ? SAMP_OK : SAMP_E_NOMEM;
+    for (int i = 0; i < n && !status; i++) row = row_behind(m, ids, i + 1);
+    for (; n < end && n < m->n_ctx && !status; n++) {
+        samp_support left = { support, NULL, SUPPORT, 0, 0 };
+        samp_logprobs sampler = { .support = &left }, trainer = { .raw = { .ids = support, .id_logprobs = given } };
+        samp_logits logits = { .data = row, .n_rows = 1, .n_vocab = (size_t)n_vocab, .logprobs = &sampler };
+        status = samp_sample_batch(&chain, &logits, &ids[n]);
+        if (!status && ids[n] < 0) status = ids[n];
+        if (status) break;
+        for (int i = 0; i < n_vocab; i++) {
+            uint32_t bits;
+            memcpy(&bits, &row[i], 4);
+            rounded[i] = (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+        }
+        const int32_t asked = left.n <= SAMP_MAX_TOP_LOGPROBS ? (int32_t)left.n : 0;
+        trainer.raw.n_ids = asked;
+        trainer.raw.chosen.token = ids[n];
+        logits.data = rounded, logits.dtype = SAMP_BF16, logits.logprobs = &trainer;
+        if ((status = samp_raw_logprobs(&logits))) break;
+        double mass = 0;
+        for (int32_t i = 0; i < asked; i++) mass += exp((double)given[i]);
+        add_ratio(&whole, (double)trainer.raw.chosen.logprob, (double)sampler.processed.chosen.logprob);
+        if (asked)
+            add_ratio(&masked, (double)trainer.raw.chosen.logprob - log(mass), (double)sampler.processed.chosen.logprob);
+        if (ids[n] == TALES_END) break;
+        row = row_behind(m, ids, n + 1);
+    }
+    if (!status && whole.n && masked.n) {
+        printf("importance ratios of %d tokens, f32 drawn, bf16 replayed:\n", whole.n);
+        printf("    whole distribution   mean %.4f   largest |ln| %.4f\n", whole.sum / whole.n, whole.most);
+        printf("    masked by support    mean %.4f   largest |ln| %.4f\n", masked.sum / masked.n, masked.most);
+    }
+    free(rounded);
+    return status;
+}
+
+/* False after a message. */
+static bool look_closer(tales_model *m, const settings *set)
+{
+    samp_token *ids = malloc((size_t)m->n_ctx * sizeof *ids);
+    int status = SAMP_OK, n = ids ? tales_tokenise(m, set->prompt, ids, m->n_ctx) : 0;
+    samp_params params = *samp_settings_params(set->sampling);
+    params.n_vocab = m->n_vocab;
+    if (set->ratio) params.temp = 1.0f; /* a trainer knows the model's logits, not a sampler's temperature */
+    samp_sampler *chain = n > 0 ? samp_chain_from_params(&params, &status) : NULL;
+    for (int i = 0; i < n && chain && !status; i++) status = samp_accept(chain, ids[i]);
+    const int length = set->length < LONGEST_WHY ? (int)set->length : LONGEST_WHY;
+    if (n <= 0)
+        status = SAMP_E_RANGE;
+    else if (!status)
+        status = (set->why ? why : ratio)(m, chain, ids, n, n + length);
+    if (status) fprintf(stderr, "tales: %s\n", samp_strerror(status));
+    samp_free(chain);
+    free(ids);
+    return status == SAMP_OK;
+}
+
 /* ==== --detect ====================================================================================
  * A story as the page shows it becomes tokens again: lines are joined, an empty line ends a paragraph. Where the pieces
  * fall otherwise than when it was told, a few tokens do not count for the mark. */
@@ -1694,6 +1836,8 @@ int main(int argc, char **argv)
     } else if (set.detect) {
         lib.lines = line_vocab(&vocab, false);
         result = detect(&m, &lib.lines, &set) ? 0 : 1;
+    } else if (set.why || set.ratio) {
+        result = look_closer(&m, &set) ? 0 : 1;
     } else {
         lib.n_stories = (int)how_many(&set);
         lib.colours = wants_colours(set.color);
