@@ -57,6 +57,7 @@
    Search for the tags:
        >>api                                                what a program uses; read no further if that is enough
        >>switches  >>records                                macros for the device's compiler, structs in its memory
+       >>ptx                                                what is said in PTX, and its meaning in C
        >>elements  >>passes  >>list  >>steps                one element, a whole row, a list, a sampler
        >>host                                               the code that sends, launches and reads back
 
@@ -123,16 +124,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2792 gpu/prefix.h                     5495 gpu/device.h
-     151 gpu/api.h                        3362 gpu/choosing.h                   5657 gpu/contexts.h
-     289 gpu/switches.h                   3468 gpu/ending.h                     5815 gpu/steps.h
-     354 gpu/records.h                    3610 gpu/answers.h                    5905 gpu/where.h
-     634 gpu/ptx.h                        4375 samplers/plans.h                 6070 gpu/sending.h
-     683 gpu/elements.h                   4637 gpu/users.h                      6338 gpu/batch.h
-     935 gpu/passes.h                     4733 gpu/logprobs.h                   6615 gpu/results.h
-    1803 gpu/list.h                       4885 gpu/short.h                      6897 gpu/canary.h
-    2438 gpu/left.h                       5045 gpu/advance.h
-    2669 gpu/done.h                       5301 gpu/shapes.h
+       2 gpu/opening.h                    2793 gpu/prefix.h                     5496 gpu/device.h
+     152 gpu/api.h                        3363 gpu/choosing.h                   5658 gpu/contexts.h
+     290 gpu/switches.h                   3469 gpu/ending.h                     5816 gpu/steps.h
+     355 gpu/records.h                    3611 gpu/answers.h                    5906 gpu/where.h
+     635 gpu/ptx.h                        4376 samplers/plans.h                 6071 gpu/sending.h
+     684 gpu/elements.h                   4638 gpu/users.h                      6339 gpu/batch.h
+     936 gpu/passes.h                     4734 gpu/logprobs.h                   6616 gpu/results.h
+    1804 gpu/list.h                       4886 gpu/short.h                      6898 gpu/canary.h
+    2439 gpu/left.h                       5046 gpu/advance.h
+    2670 gpu/done.h                       5302 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */

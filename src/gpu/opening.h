@@ -56,6 +56,7 @@
    Search for the tags:
        >>api                                                what a program uses; read no further if that is enough
        >>switches  >>records                                macros for the device's compiler, structs in its memory
+       >>ptx                                                what is said in PTX, and its meaning in C
        >>elements  >>passes  >>list  >>steps                one element, a whole row, a list, a sampler
        >>host                                               the code that sends, launches and reads back
 
