@@ -5,7 +5,7 @@
 const number = (size, name) => ({ size, align: size, get: `get${name}`, set: `set${name}`, list: globalThis[`${name}Array`] });
 const [I32, U32] = [number(4, 'Int32'), number(4, 'Uint32')];
 const TYPES = {
-    void: null, bool: { ...number(1, 'Uint8'), flag: true }, uint8_t: number(1, 'Uint8'), int: I32, int32_t: I32, long: I32, uint: U32, uint32_t: U32,
+    void: null, char: number(1, 'Int8'), bool: { ...number(1, 'Uint8'), flag: true }, uint8_t: number(1, 'Uint8'), int: I32, int32_t: I32, long: I32, uint: U32, uint32_t: U32,
     size_t: U32, uintptr_t: U32, float: number(4, 'Float32'), double: number(8, 'Float64'), int64_t: number(8, 'BigInt64'), uint64_t: number(8, 'BigUint64'),
     'const char *': { ...U32, text: true }, 'const void *': { ...U32, way: 'in' }, 'void *': { ...U32, way: 'inout' },
 };
@@ -69,13 +69,15 @@ function plain(call, type, value) {
 
 function write(call, type, at, value) {
     if (type.members) for (const [name, of, offset] of type.members) write(call, of, at + offset, value[name]);
-    else if (!type.chars) {
+    else if (!type.elements) {
         const now = plain(call, type, value); // which may move the memory
         data()[type.set](at, now, true);
     }
 }
 
 const textAt = (at) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes(at, bytes(at).indexOf(0)).slice());
+
+const listAt = (type, at, n) => new type.list(bytes(at, n * type.size).slice().buffer);
 
 function told(type, value) {
     if (type.flag) return Boolean(value);
@@ -85,7 +87,8 @@ function told(type, value) {
 
 function read(type, at) {
     if (type.members) return Object.fromEntries(type.members.map(([name, of, offset]) => [name, read(of, at + offset)]));
-    return type.chars ? textAt(at) : told(type, data()[type.get](at, true));
+    if (type.elements === TYPES.char) return textAt(at);
+    return type.elements ? listAt(type.elements, at, type.n) : told(type, data()[type.get](at, true));
 }
 
 function func(name, result, parameters) {
@@ -122,10 +125,10 @@ const way = (name) => (type) => ({ ...type, way: name });
 module.exports = {
     load, struct, in: way('in'), out: way('out'), inout: way('inout'),
     pointer: (of) => ({ ...U32, of: typeOf(of), way: 'in' }),
-    array: (_, chars) => ({ size: chars, align: 1, chars }),
+    array: (of, n) => ({ size: n * typeOf(of).size, align: typeOf(of).align, elements: typeOf(of), n }), // within a struct; C writes it
     sizeof: (type) => typeOf(type).size,
     offsetof: (type, name) => type.members.find(([one]) => one === name)[2],
-    decode: (at, type, n) => (n === undefined ? read(typeOf(type), Number(at)) : new (typeOf(type).list)(bytes(Number(at), n * typeOf(type).size).slice().buffer)),
+    decode: (at, type, n) => (n === undefined ? read(typeOf(type), Number(at)) : listAt(typeOf(type), Number(at), n)),
     alloc: (type, n) => ({ at: lib.malloc(Math.max(n * typeOf(type).size, 1)), memory: new ArrayBuffer(n * typeOf(type).size) }),
     address: ({ at }) => BigInt(at),
     view: ({ memory }) => memory,
