@@ -585,7 +585,7 @@ static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uin
     uint64_t left = *t;
     uint32_t at = 0;
     if (!SAMPI_ON_NVIDIA) {
-        while (x[at] <= left) left -= x[at++];
+        while (at + 1 < n && x[at] <= left) left -= x[at++];
         n = 1;
     }
     while (n > 1) {
