@@ -18,7 +18,7 @@ static bool sampi_has_weight(const void *max, float l) { return sampi_weight(*(c
 /* Returns the smallest logit whose weight is not 0. Weights are 0 from about 28.4 nats below the maximum on. */
 static float sampi_support_floor(float max)
 {
-    return sampi_least(sampi_has_weight, &max, sampi_finite(max - 28.419f));
+    return sampi_least(sampi_has_weight, &max, sampi_finite((float)((double)max - 41.0 * SAMPI_LN2)));
 }
 
 /* Begins a walk; the sums are of the tokens that are left. */
