@@ -322,7 +322,7 @@ TEST(test_full_under_load)
     static const struct {
         size_t grammar, limit;
         double sum;
-    } loads[] = { { 0, 100000, 8.0 }, { 0, 120000, 4.0 }, { 2, 80000, 12.0 },  { 2, 160000, 4.0 },
+    } loads[] = { { 0, 100000, 8.0 }, { 0, 120000, 4.0 }, { 2, 120000, 12.0 }, { 2, 160000, 4.0 },
                   { 3, 120000, 8.0 }, { 3, 220000, 4.0 }, { 5, 320000, 15.0 }, { 5, 340000, 6.0 } };
     for (size_t load = 0; load < TEST_COUNT(loads); load++) {
         const size_t grammar = loads[load].grammar;
