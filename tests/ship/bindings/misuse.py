@@ -136,6 +136,8 @@ CALLS = {
                              dict(logits=ROW, mask=[True, True, False, True], logprobs=2, dtype="float32")),
     "Chain.verify": lambda: (chain().verify, dict(
         logits=[ROW, ROW], draft=[1], probs=[[1.0]], ids=[[1]], method="ratio", dtype="float32")),
+    "Chain.score": lambda: (chain().score, dict(logits=ROW, token=1)),
+    "Chain.explain": lambda: (chain().explain, dict(logits=ROW, token=1)),
     "Chain.update": lambda: (chain().update, dict(top_k=3, top_p=0.5, seed=3, dry_breakers=["a"], logit_bias={1: 2.0},
                                                   order=["top_k"])),
     "Chain.get": lambda: (chain().get, dict(name="top_k")),
@@ -216,6 +218,7 @@ SPECIAL = {("Vocab.from_tokenizer_json", "text"): "file text", ("Vocab.from_gguf
            ("Text.add_pattern", "max_bytes"): "size 1..4096", ("Ngram.accept", "token"): "accepted",
            ("Ngram", "n_min"): "i32 1..64", ("Ngram", "n_max"): "i32 2..64",
            ("Ngram", "max_tokens"): "size 64..67108864", ("Chain.text", "vocab"): "vocab?",
+           ("Chain.score", "token"): "token 0..3", ("Chain.explain", "token"): "token 0..3",
            ("Beams", "early_stopping"): "early", ("Beams", "n_groups"): "i32 0..2", ("Beams.step", "logits"): "row",
            ("Beams.step", "chains"): "chains?", ("unmask", "threshold"): "f32 (0..1]", ("unmask", "seed"): "u64",
            ("unmask", "n"): "i32 0..", ("unmask_count", "step"): "i32 0..0",
