@@ -240,80 +240,80 @@
     1943 api/grammar.h                   12078 config/numbers.h                28477 schema/references.h
     2257 api/shards.h                    12223 config/set.h                    28793 schema/strings.h
     2370 api/peers.h                     12399 config/texts.h                  28854 schema/numbers.h
-    2516 api/drafts.h                    12578 config/settings.h               29072 schema/sets.h
-    2675 api/constraints.h               12693 life/rollback.h                 29344 schema/formats.h
-    3078 api/watermark.h                 12931 life/chain.h                    29613 schema/scalars.h
-    3252 api/stop.h                      13227 life/members.h                  29929 schema/goals.h
-    3392 api/vocab.h                     13337 life/update.h                   30172 schema/alternatives.h
-    3435 api/search.h                    13507 life/copy.h                     30712 schema/objects.h
-    3609 api/parts.h                     13676 rows/row.h                      31295 schema/arrays.h
-    3661 base/switches.h                 13878 rows/reserve.h                  31661 schema/satisfiable.h
-    3964 base/random.h                   13946 rows/pieces.h                   31809 schema/whole.h
-    3984 base/mt19937.h                  14055 rows/compact.h                  31988 tags/head.h
-    4056 base/exact.h                    14236 rows/sums.h                     32115 tags/words.h
-    4273 base/bits128.h                  14363 rows/changes.h                  32229 tags/inside.h
-    4349 base/elements.h                 14440 rows/cuts.h                     32370 tags/formats.h
-    4475 watermark/colours.h             14896 rows/typical.h                  32774 grammar/grammars.h
-    4538 kernels/llama_cpp/contract.h    15204 rows/tail_free.h                32842 peers/tables.h
-    4560 kernels/contract.h              15272 rows/selecting.h                33301 peers/values.h
-    4646 kernels/scalar.h                15415 rows/mirostat.h                 33797 peers/llama_server.h
-    4850 kernels/llama_cpp/scalar.h      15495 watermark/rows.h                33865 peers/stops.h
-    4859 kernels/sets.h                  15605 rows/flat.h                     33924 peers/wishes.h
-    4908 kernels/vectors.h               15675 rows/logprobs.h                 33966 peers/fields.h
-    4990 kernels/avx512.h                15817 rows/support.h                  34277 peers/requests.h
-    5075 kernels/avx2.h                  15957 rows/step.h                     34485 vocab/pieces.h
-    5139 kernels/sse2.h                  15974 run/apply.h                     34663 vocab/tokenizer_json.h
-    5156 kernels/neon.h                  16041 run/writing.h                   34881 vocab/gguf.h
-    5179 kernels/wasm.h                  16140 run/arrays.h                    35056 shards/head.h
-    5195 kernels/generic.h               16221 run/walk.h                      35141 shards/bytes.h
-    5215 kernels/shared.h                16329 run/again.h                     35238 shards/merging.h
-    5339 kernels/passes.h                16394 run/finish.h                    35527 shards/row.h
-    6023 kernels/llama_cpp/passes.h      16435 run/draw.h                      35650 shards/answers.h
-    6075 kernels/check.h                 16523 run/sample.h                    36094 shards/logprobs.h
-    6097 kernels/dispatch.h              16660 run/explain.h                   36352 shards/taking.h
-    6296 core/thresholds.h               16775 watermark/making.h              36489 shards/asking.h
-    6389 core/array.h                    16996 watermark/tails.h               36618 shards/prefix.h
-    6804 core/table.h                    17093 watermark/detect.h              36840 shards/plans.h
-    6975 core/windows.h                  17318 run/verify.h                    37286 samplers/plans.h
-    7063 constraints/record.h            17423 run/batch.h                     37548 shards/way.h
-    7133 watermark/record.h              17609 run/replay.h                    37694 shards/memory.h
-    7152 rows/work.h                     17694 run/guide.h                     37763 shards/batch.h
-    7185 life/past.h                     17735 life/state.h                    38167 drafts/head.h
-    7244 core/record.h                   17896 operator/weights.h              38218 drafts/block.h
-    7409 core/plans.h                    17971 operator/search.h               38401 drafts/tree.h
-    7435 core/fields.h                   18102 operator/run.h                  38524 drafts/relaxed.h
-    7532 core/owners.h                   18262 kv/cells.h                      38605 drafts/ngram.h
-    7599 core/mt19937.h                  18286 kv/making.h                     38741 search/head.h
-    7654 core/no_mt19937.h               18506 kv/slot.h                       38961 search/rows.h
-    7678 core/making.h                   18638 kv/sequences.h                  39043 search/states.h
-    7836 core/streams.h                  18768 kv/data.h                       39130 search/beams.h
-    7872 life/state_fields.h             18897 kv/update.h                     39513 search/unmask.h
-    7960 samplers/llama_cpp.h            19015 kv/state.h                      39634 text/automaton.h
-    8100 samplers/logit_bias.h           19214 llama_cpp/functions.h           39705 grammar/patterns.h
-    8184 samplers/patch.h                19276 llama_cpp/object.h              39854 constraints/automaton.h
-    8232 samplers/penalties.h            19329 llama_cpp/vocabulary.h          39893 constraints/making.h
-    8374 samplers/dry.h                  19404 text/reading.h                  40139 constraints/sampler.h
-    8906 samplers/cut.h                  19510 text/strings.h                  40228 constraints/constructors.h
-    8926 samplers/top_n_sigma.h          19608 text/values.h                   40606 constraints/patterns.h
-    9061 samplers/top_k.h                19762 text/documents.h                40695 constraints/looking.h
-    9116 samplers/tail_free.h            19835 grammar/head.h                  40765 constraints/thinking.h
-    9233 samplers/typical.h              19839 grammar/tree.h                  41008 constraints/schedule.h
-    9294 samplers/top_p.h                20488 grammar/building.h              41091 constraints/accepting.h
-    9330 samplers/min_p.h                20888 grammar/finishing.h             41272 constraints/drawing.h
-    9366 samplers/by_sums.h              21191 grammar/reading.h               41509 constraints/state.h
-    9495 samplers/top_h.h                21280 grammar/gbnf.h                  41573 constraints/kind.h
-    9545 samplers/min_k.h                21573 grammar/regex.h                 41632 constraints/top_p_decay.h
-    9604 samplers/xtc.h                  21990 grammar/derivatives.h           41708 constraints/timestamps.h
-    9725 samplers/infill.h               22682 grammar/searching.h             41902 constraints/accessors.h
-    9832 samplers/temperature.h          22966 grammar/vocabulary.h            42009 stop/head.h
-   10001 samplers/smoothing.h            23420 grammar/triggers.h              42074 stop/search.h
-   10082 samplers/softmax.h              23894 grammar/matcher.h               42195 stop/making.h
-   10111 samplers/drafted.h              24172 grammar/cache.h                 42352 stop/text.h
-   10136 samplers/greedy.h               24455 grammar/moving.h                42504 stop/patterns.h
-   10166 samplers/choose.h               24906 grammar/visits.h                42576 stop/settings.h
-   10252 samplers/ratio.h                25196 grammar/states.h                42607 core/kinds.h
-   10316 samplers/draw.h                 25354 grammar/items.h                 42649 base/restore.h
-   10406 samplers/dist.h                 25478 grammar/masks.h                 42662 api/license.h
+    2516 api/drafts.h                    12578 config/settings.h               29075 schema/sets.h
+    2675 api/constraints.h               12693 life/rollback.h                 29347 schema/formats.h
+    3078 api/watermark.h                 12931 life/chain.h                    29616 schema/scalars.h
+    3252 api/stop.h                      13227 life/members.h                  29932 schema/goals.h
+    3392 api/vocab.h                     13337 life/update.h                   30175 schema/alternatives.h
+    3435 api/search.h                    13507 life/copy.h                     30715 schema/objects.h
+    3609 api/parts.h                     13676 rows/row.h                      31298 schema/arrays.h
+    3661 base/switches.h                 13878 rows/reserve.h                  31664 schema/satisfiable.h
+    3964 base/random.h                   13946 rows/pieces.h                   31812 schema/whole.h
+    3984 base/mt19937.h                  14055 rows/compact.h                  31991 tags/head.h
+    4056 base/exact.h                    14236 rows/sums.h                     32118 tags/words.h
+    4273 base/bits128.h                  14363 rows/changes.h                  32232 tags/inside.h
+    4349 base/elements.h                 14440 rows/cuts.h                     32373 tags/formats.h
+    4475 watermark/colours.h             14896 rows/typical.h                  32777 grammar/grammars.h
+    4538 kernels/llama_cpp/contract.h    15204 rows/tail_free.h                32845 peers/tables.h
+    4560 kernels/contract.h              15272 rows/selecting.h                33304 peers/values.h
+    4646 kernels/scalar.h                15415 rows/mirostat.h                 33800 peers/llama_server.h
+    4850 kernels/llama_cpp/scalar.h      15495 watermark/rows.h                33868 peers/stops.h
+    4859 kernels/sets.h                  15605 rows/flat.h                     33927 peers/wishes.h
+    4908 kernels/vectors.h               15675 rows/logprobs.h                 33969 peers/fields.h
+    4990 kernels/avx512.h                15817 rows/support.h                  34280 peers/requests.h
+    5075 kernels/avx2.h                  15957 rows/step.h                     34488 vocab/pieces.h
+    5139 kernels/sse2.h                  15974 run/apply.h                     34666 vocab/tokenizer_json.h
+    5156 kernels/neon.h                  16041 run/writing.h                   34884 vocab/gguf.h
+    5179 kernels/wasm.h                  16140 run/arrays.h                    35059 shards/head.h
+    5195 kernels/generic.h               16221 run/walk.h                      35144 shards/bytes.h
+    5215 kernels/shared.h                16329 run/again.h                     35241 shards/merging.h
+    5339 kernels/passes.h                16394 run/finish.h                    35530 shards/row.h
+    6023 kernels/llama_cpp/passes.h      16435 run/draw.h                      35653 shards/answers.h
+    6075 kernels/check.h                 16523 run/sample.h                    36097 shards/logprobs.h
+    6097 kernels/dispatch.h              16660 run/explain.h                   36355 shards/taking.h
+    6296 core/thresholds.h               16775 watermark/making.h              36492 shards/asking.h
+    6389 core/array.h                    16996 watermark/tails.h               36621 shards/prefix.h
+    6804 core/table.h                    17093 watermark/detect.h              36843 shards/plans.h
+    6975 core/windows.h                  17318 run/verify.h                    37289 samplers/plans.h
+    7063 constraints/record.h            17423 run/batch.h                     37551 shards/way.h
+    7133 watermark/record.h              17609 run/replay.h                    37697 shards/memory.h
+    7152 rows/work.h                     17694 run/guide.h                     37766 shards/batch.h
+    7185 life/past.h                     17735 life/state.h                    38170 drafts/head.h
+    7244 core/record.h                   17896 operator/weights.h              38221 drafts/block.h
+    7409 core/plans.h                    17971 operator/search.h               38404 drafts/tree.h
+    7435 core/fields.h                   18102 operator/run.h                  38527 drafts/relaxed.h
+    7532 core/owners.h                   18262 kv/cells.h                      38608 drafts/ngram.h
+    7599 core/mt19937.h                  18286 kv/making.h                     38744 search/head.h
+    7654 core/no_mt19937.h               18506 kv/slot.h                       38964 search/rows.h
+    7678 core/making.h                   18638 kv/sequences.h                  39046 search/states.h
+    7836 core/streams.h                  18768 kv/data.h                       39133 search/beams.h
+    7872 life/state_fields.h             18897 kv/update.h                     39516 search/unmask.h
+    7960 samplers/llama_cpp.h            19015 kv/state.h                      39637 text/automaton.h
+    8100 samplers/logit_bias.h           19214 llama_cpp/functions.h           39708 grammar/patterns.h
+    8184 samplers/patch.h                19276 llama_cpp/object.h              39857 constraints/automaton.h
+    8232 samplers/penalties.h            19329 llama_cpp/vocabulary.h          39896 constraints/making.h
+    8374 samplers/dry.h                  19404 text/reading.h                  40142 constraints/sampler.h
+    8906 samplers/cut.h                  19510 text/strings.h                  40231 constraints/constructors.h
+    8926 samplers/top_n_sigma.h          19608 text/values.h                   40609 constraints/patterns.h
+    9061 samplers/top_k.h                19762 text/documents.h                40698 constraints/looking.h
+    9116 samplers/tail_free.h            19835 grammar/head.h                  40768 constraints/thinking.h
+    9233 samplers/typical.h              19839 grammar/tree.h                  41011 constraints/schedule.h
+    9294 samplers/top_p.h                20488 grammar/building.h              41094 constraints/accepting.h
+    9330 samplers/min_p.h                20888 grammar/finishing.h             41275 constraints/drawing.h
+    9366 samplers/by_sums.h              21191 grammar/reading.h               41512 constraints/state.h
+    9495 samplers/top_h.h                21280 grammar/gbnf.h                  41576 constraints/kind.h
+    9545 samplers/min_k.h                21573 grammar/regex.h                 41635 constraints/top_p_decay.h
+    9604 samplers/xtc.h                  21990 grammar/derivatives.h           41711 constraints/timestamps.h
+    9725 samplers/infill.h               22682 grammar/searching.h             41905 constraints/accessors.h
+    9832 samplers/temperature.h          22966 grammar/vocabulary.h            42012 stop/head.h
+   10001 samplers/smoothing.h            23420 grammar/triggers.h              42077 stop/search.h
+   10082 samplers/softmax.h              23894 grammar/matcher.h               42198 stop/making.h
+   10111 samplers/drafted.h              24172 grammar/cache.h                 42355 stop/text.h
+   10136 samplers/greedy.h               24455 grammar/moving.h                42507 stop/patterns.h
+   10166 samplers/choose.h               24906 grammar/visits.h                42579 stop/settings.h
+   10252 samplers/ratio.h                25196 grammar/states.h                42610 core/kinds.h
+   10316 samplers/draw.h                 25354 grammar/items.h                 42652 base/restore.h
+   10406 samplers/dist.h                 25478 grammar/masks.h                 42665 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15878,8 +15878,8 @@ static void sampi_row_support(const sampi_job *job, const sampi_row *row, const 
     const float from = sampi_unscale(row, support.least);
     support.out->n = sampi_row_count(row, from < row->floor ? row->floor : from, INFINITY);
     for (sampi_start(&it, row); sampi_next_logits(&it);) {
-        const int32_t *from = row->id ? row->id + it.at : NULL;
-        const size_t n = row->k->collect(it.x, from, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
+        const int32_t *ids = row->id ? row->id + it.at : NULL;
+        const size_t n = row->k->collect(it.x, ids, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
         sampi_put_support(&support, x, id, n);
     }
     support.out->mass = (double)support.mass;
@@ -29030,9 +29030,12 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
         if (i == whole) text[n++] = '.';
         text[n++] = (char)sampi_decimal_digit(&d, (int32_t)i);
     }
-    sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
-    if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
-    if (!sampi_schema_is_plain(x)) number = sampi_tree_seq(t, number, zeros);
+    sampi_node number = sampi_tree_text(t, text, n);
+    if (!sampi_schema_is_plain(x)) {
+        sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1);
+        if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
+        number = sampi_tree_seq(t, number, zeros);
+    }
     if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
     return d.negative ? sampi_schema_negative(t, number) : number;
 }
@@ -29041,10 +29044,10 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
 static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 {
     sampi_tree *t = x->tree;
-    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
     sampi_node whole = sampi_tree_seq(t, sign, x->digits);
     if (x->draft == 4 || sampi_schema_is_plain(x)) return whole;
+    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     return sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 

@@ -63,8 +63,8 @@ static void sampi_row_support(const sampi_job *job, const sampi_row *row, const 
     const float from = sampi_unscale(row, support.least);
     support.out->n = sampi_row_count(row, from < row->floor ? row->floor : from, INFINITY);
     for (sampi_start(&it, row); sampi_next_logits(&it);) {
-        const int32_t *from = row->id ? row->id + it.at : NULL;
-        const size_t n = row->k->collect(it.x, from, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
+        const int32_t *ids = row->id ? row->id + it.at : NULL;
+        const size_t n = row->k->collect(it.x, ids, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
         sampi_put_support(&support, x, id, n);
     }
     support.out->mass = (double)support.mass;

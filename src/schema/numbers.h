@@ -183,9 +183,12 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
         if (i == whole) text[n++] = '.';
         text[n++] = (char)sampi_decimal_digit(&d, (int32_t)i);
     }
-    sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
-    if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
-    if (!sampi_schema_is_plain(x)) number = sampi_tree_seq(t, number, zeros);
+    sampi_node number = sampi_tree_text(t, text, n);
+    if (!sampi_schema_is_plain(x)) {
+        sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1);
+        if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
+        number = sampi_tree_seq(t, number, zeros);
+    }
     if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
     return d.negative ? sampi_schema_negative(t, number) : number;
 }
@@ -194,10 +197,10 @@ static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t
 static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
 {
     sampi_tree *t = x->tree;
-    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
     sampi_node whole = sampi_tree_seq(t, sign, x->digits);
     if (x->draft == 4 || sampi_schema_is_plain(x)) return whole;
+    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     return sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
