@@ -26,8 +26,8 @@ from ctypes import (POINTER, Structure, byref, c_bool, c_char, c_char_p, c_doubl
 
 __all__ = ["BatchError", "Beams", "Chain", "Constraint", "Grammar", "GrammarStats", "LibraryError", "Logprob", "LogprobSet",
            "Logprobs", "Loop", "Matcher", "Ngram", "Sampler", "SamplingError", "Text", "Vocab", "Watermark",
-           "WatermarkResult", "WatermarkSpan", "aliases", "child_seed", "guide", "sample_batch", "takes", "unmask",
-           "unmask_count", "version"]
+           "WatermarkResult", "WatermarkSpan", "aliases", "child_seed", "guide", "raw_logprobs", "sample_batch", "takes",
+           "unmask", "unmask_count", "version"]
 
 VERSION = 2, 0  # major and minor version that the declarations below are those of
 
@@ -763,6 +763,8 @@ _function("score", "status", chain="sampler", logits="f32[n_vocab]", n_vocab="si
           token="token 0..n_vocab-1", out="out score_result")
 _function("explain", "i32", chain="sampler", logits="f32[n_vocab]", n_vocab="size 1..4194304",
           token="token 0..n_vocab-1", out="out explained[n_max]?", n_max="size 0..")
+_function("raw_logprobs", "status", logits="logits")
+_function("replay_check", "i64", chain="sampler", logits="logits", tokens="token[logits.n_rows]")
 _function("verify", "i32", s="sampler", logits="f32[draft.n+1 x n_vocab]", n_vocab="size 1..4194304", draft="draft",
           method="verify_method", out="out token[draft.n+1]")
 _function("guide", "status", cond="f32[n]", uncond="f32[n]", n="size 1..4194304", scale="f32", out="out f32[n]")
@@ -802,6 +804,7 @@ _function("accept", "status", s="sampler", token="token 0..")
 _function("name", "text of s", s="const sampler")
 _function("reset", "void", s="sampler")
 _function("clone", "new sampler of s", s="const sampler")
+_function("init_replay", "new sampler", tokens="token[n]? 0..4194303", n="size 0..4194304")
 _enum("grammar_kind", "gbnf", "json_schema", "regex", "structural_tag")
 _struct("text_error", status="int", line="size 1..", column="size 1.. bytes", message="char[160]")
 _struct("grammar_usage", n_states="size", n_entries="size", n_masks="size", n_hits="size", n_renewals="size",
@@ -1609,7 +1612,7 @@ class Chain(Sampler):
     constraints: copies of these stand behind the grammar. watermark: a Watermark, which draws in place of the last
     sampler, or stands behind the constraints."""
     _vocab = _settings = _request = None
-    _marks, left_out = False, ()
+    _marks, _replays, left_out = False, False, ()
 
     def __init__(self, vocab=None, grammar=None, *, constraints=(), watermark=None, **settings):
         self._vocab, self._settings = _vocabulary(vocab), _own(settings)
@@ -1765,9 +1768,9 @@ class Chain(Sampler):
         """What each sampler that is on leaves: how many tokens, their share of the model's distribution, this token's
         probability among them."""
         row = self._row(logits)
-        out = (c.explained * 256)()
+        out = (c.explained * 256)()  # a chain that works on rows has no more
         n = c.explain(self, row, _whole(token, "token", 0, row.n - 1), out, 256)
-        return [Explained(one.name.decode(), one.n_left, one.mass, one.p) for one in out[:n]]  # a chain that works on rows has no more
+        return [Explained(one.name.decode(), one.n_left, one.mass, one.p) for one in out[:n]]
 
     def _row(self, logits):
         row = _dense_f32(logits, "logits")
@@ -1776,12 +1779,14 @@ class Chain(Sampler):
         self._fits(row.n)
         return row
 
-    def verify(self, logits, draft, probs=None, ids=None, method="exact", dtype=None):
+    def verify(self, logits, draft, probs=None, ids=None, method="exact", dtype=None, *, logprobs=None,
+               support=None):
         """How much of a draft is right? The tokens that are accepted, and one token more.
 
         logits: [n + 1, n_vocab] what the model says behind 0 .. n tokens of the draft. draft: [n] tokens.
         method: "exact": the tokens that there would be without a draft. "ratio" and "block": their distribution, and
-        more of the draft is accepted; probs: what it was drawn from, [n, n_vocab], or [n, n_top] with ids [n, n_top]."""
+        more of the draft is accepted; probs: what it was drawn from, [n, n_vocab], or [n, n_top] with ids [n, n_top].
+        logprobs, support: as sample()'s; then (tokens, [Logprobs])."""
         at, tokens = _dense_f32(logits, "logits", dtype), _integers(draft, "draft")
         n = tokens.n
         if len(at.shape) != 2 or at.shape[0] != n + 1:
@@ -1796,6 +1801,8 @@ class Chain(Sampler):
         if which is not None and (q is None or which.shape[0] != n) and n > 0:
             raise SamplingError(_RANGE, "ids", "ids: they do not fit probs and the draft")
         c_draft = c.draft(n, tokens.address, q and q.address, which and which.address, which.shape[-1] if which else 0)
+        told = None if logprobs is support is None else _Told(n + 1, at.shape[1], logprobs, None, support)
+        c_draft.logprobs = told and told.address
         out = (c_int32 * (n + 1))(*[-1] * (n + 1))
         rows = c.logits(at.address, 0, n + 1, at.shape[1], at.shape[1])
         try:
@@ -1805,9 +1812,36 @@ class Chain(Sampler):
                 accepted = c.verify(self, at, at.shape[1], c_draft, method, out)
         except SamplingError as error:
             raise _refused(error, rows, 0) from None
-        if out[accepted] < 0:
-            raise BatchError(out[:accepted], {accepted: _refused(SamplingError(out[accepted]), rows, accepted)})
-        return out[:accepted + 1]
+        right = accepted + (out[accepted] >= 0)
+        told = told and [told.row(r) for r in range(right)]
+        if right == accepted:
+            raise BatchError(out[:accepted], {accepted: _refused(SamplingError(out[accepted]), rows, accepted)}, told)
+        return out[:right] if told is None else (out[:right], told)
+
+    def replay(self, tokens):
+        """A copy of the chain that gives these tokens instead of drawing, the first one at the position 0: so their
+        Logprobs are told as if the chain had drawn them. A token that the chain removes comes all the same."""
+        other = self.clone()
+        other._marks = other._replays = True
+        last = c.init_replay(_integers(tokens, "tokens"))
+        c.chain_remove(other, c.chain_n(other) - 1)
+        c.chain_add(other, last)
+        return other
+
+    def replay_check(self, logits, tokens, mask=None, dtype=None):
+        """Where is a text not what this chain draws? The first row of logits [n_rows, n_vocab] from which it draws another
+        token than the row's of tokens [n_rows], or None. The chain moves as if it had drawn the rows up to that one."""
+        at, tokens = _table(_floats(logits, "logits", dtype)), _integers(tokens, "tokens")
+        rows, n_vocab = at.shape
+        if tokens.n != rows or any(not 0 <= token < n_vocab for token in tokens.of):
+            raise SamplingError(_RANGE, "tokens", f"tokens: not {rows} numbers in [0, {n_vocab})")
+        self._fits(n_vocab)
+        of = _rows(at, rows, mask)
+        try:
+            first = c.replay_check(self, of, tokens)
+        except SamplingError as error:
+            raise _first(error, of) from None
+        return first if first < rows else None
 
     def update(self, **settings):
         """Other values for these settings, between two tokens; what the chain has seen stays. None: the default."""
@@ -1817,10 +1851,10 @@ class Chain(Sampler):
         values = {name: value for name, value in self._settings.items() if _setting(name) not in new}
         values.update(_own(settings))
         of = _settings(values, self._vocab)
-        if self._marks:
+        if self._marks and not self._replays:
             Chain(self._vocab, **values)._must_draw()
         c.chain_update(self, c.settings_params(of))
-        if self._marks:  # the new draw, in front of the mark
+        if self._marks:  # the new draw, in front of the mark or the replay
             c.chain_remove(self, c.chain_n(self) - 2)
         self._settings = values
 
@@ -1848,9 +1882,13 @@ def _vocabulary(of):
     return _whole(of, "vocab", *_MOST["int32"])
 
 
-def _read(of, top, given):
-    return LogprobSet(Logprob(of.chosen.token, of.chosen.rank, of.chosen.logprob),
-                      [Logprob(one.token, one.rank, one.logprob) for one in top[:of.n_top_found]], of.entropy, given)
+def _first(error, logits):
+    """The error of the first row that has one."""
+    for r in range(logits.n_rows):
+        of = _refused(error, logits, r)
+        if of is not error:
+            return SamplingError(error.status, "logits", f"row {r}: {of}")
+    return error
 
 
 def _refused(error, logits, row, name="logits"):
@@ -1862,49 +1900,76 @@ def _refused(error, logits, row, name="logits"):
     return error
 
 
-def _support(of, arrays):
-    fits = of.n <= of.capacity
-    return Support(of.n, of.mass, *((arrays[k][:of.n] if fits else None) for k in (0, 1)))
+class _Told:
+    """What C tells of the tokens of some rows, and the memory for it."""
+
+    def __init__(self, rows, n_vocab, logprobs, ids=None, support=None):
+        n = _whole(0 if logprobs is None else logprobs, "logprobs", 0, 1024)
+        asked = _list(() if ids is None else ids, "ids")
+        self.asked = (c_int32 * (len(asked) + 1))(*[_whole(i, "ids", 0, n_vocab - 1) for i in asked])
+        self.n_ids = len(asked)
+        most = min(_whole(0 if support is None else support, "support", 0, 2**22), n_vocab)
+        self.given = [(c_float * (self.n_ids + 1))() for _ in range(2 * rows)]
+        self.kept = [((c_int32 * (most + 1))(), (c_float * (most + 1))())
+                     for _ in range(rows if support is not None else 0)]
+        self.supports = [c.support(*map(ctypes.addressof, arrays), most) for arrays in self.kept]
+        self.sets, self.top = (c.logprobs * rows)(), [(c.logprob * (n + 1))() for _ in range(2 * rows)]
+        for r, of in enumerate(part for row in self.sets for part in (row.raw, row.processed)):
+            of.n_top, of.top_logprobs = n, ctypes.addressof(self.top[r]) if n else None
+            of.n_ids = self.n_ids
+            if self.n_ids:
+                of.ids, of.id_logprobs = ctypes.addressof(self.asked), ctypes.addressof(self.given[r])
+        for of, one in zip(self.sets, self.supports):
+            of.support = ctypes.addressof(one)
+        self.address = ctypes.addressof(self.sets)
+
+    def set_of(self, r, k):
+        """Row r's raw set (k 0), or processed (1)."""
+        of, top = getattr(self.sets[r], ("raw", "processed")[k]), self.top[2 * r + k]
+        return LogprobSet(Logprob(of.chosen.token, of.chosen.rank, of.chosen.logprob),
+                          [Logprob(one.token, one.rank, one.logprob) for one in top[:of.n_top_found]], of.entropy,
+                          self.given[2 * r + k][:self.n_ids])
+
+    def row(self, r):
+        of = self.supports[r] if self.supports else None
+        arrays = self.kept[r] if of and of.n <= of.capacity else None
+        return Logprobs(self.set_of(r, 0), self.set_of(r, 1), of and Support(
+            of.n, of.mass, *(arrays[k][:of.n] if arrays else None for k in (0, 1))))
+
+
+def _rows(at, rows, mask, index=None):
+    """Rows as C takes them."""
+    n_vocab = at.shape[-1]
+    stride = at.strides[0] // at.size if len(at.shape) == 2 and at.shape[0] > 1 else 0
+    logits = c.logits(at.address, _DTYPES[at.dtype], rows, n_vocab, stride, index and index.address)
+    if mask is not None:
+        bits, logits.mask_stride = _bits(mask, rows, n_vocab)
+        logits.mask, logits.bits = bits.address, bits
+    return logits
+
+
+def _table(at):
+    if len(at.shape) != 2:
+        raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not [n_rows, n_vocab]")
+    return at
 
 
 def _batch(chains, at, mask, logprobs, index, n_threads, ids=None, support=None):
-    rows, n_vocab = len(chains), at.shape[-1]
-    stride = at.strides[0] // at.size if len(at.shape) == 2 and at.shape[0] > 1 else 0
-    logits = c.logits(at.address, _DTYPES[at.dtype], rows, n_vocab, stride, index and index.address)
+    rows = len(chains)
+    logits, told = _rows(at, rows, mask, index), None
     logits.n_threads = n_threads
-    if mask is not None:
-        bits, logits.mask_stride = _bits(mask, rows, n_vocab)
-        logits.mask = bits.address
-    if logprobs is None and (ids is not None or support is not None):
-        logprobs = 0
-    if logprobs is not None:
-        n = _whole(logprobs, "logprobs", 0, 1024)
-        asked = _list(() if ids is None else ids, "ids")
-        asked = (c_int32 * (len(asked) + 1))(*[_whole(i, "ids", 0, n_vocab - 1) for i in asked])
-        n_ids, most = len(asked) - 1, _whole(0 if support is None else support, "support", 0, 2**22)
-        given = [(c_float * (n_ids + 1))() for _ in range(2 * rows)]
-        kept = [((c_int32 * (most + 1))(), (c_float * (most + 1))()) for _ in range(rows if support is not None else 0)]
-        supports = [c.support(*map(ctypes.addressof, arrays), most) for arrays in kept]
-        sets, top = (c.logprobs * rows)(), [(c.logprob * (n + 1))() for _ in range(2 * rows)]
-        for r, of in enumerate(part for row in sets for part in (row.raw, row.processed)):
-            of.n_top, of.top_logprobs = n, ctypes.addressof(top[r]) if n else None
-            of.n_ids = n_ids
-            of.ids, of.id_logprobs = (ctypes.addressof(asked), ctypes.addressof(given[r])) if n_ids else (None, None)
-        for of, one in zip(sets, supports):
-            of.support = ctypes.addressof(one)
-        logits.logprobs = ctypes.addressof(sets)
+    if not logprobs is ids is support is None:
+        told = _Told(rows, at.shape[-1], logprobs, ids, support)
+        logits.logprobs = told.address
     held = [chain._held for chain in chains]  # until C is done
     out = (c_int32 * rows)()
     c.sample_batch(_Array((c_void_p * rows)(*[of.value for of in held]), rows), logits, out)
     tokens = out[:]
-    told = None if logprobs is None else [
-        Logprobs(*[_read(part, top[k], given[k][:n_ids]) for k, part in ((2 * r, of.raw), (2 * r + 1, of.processed))],
-                 _support(supports[r], kept[r]) if supports else None) if tokens[r] >= 0 else None
-        for r, of in enumerate(sets)]
+    told = told and [told.row(r) if token >= 0 else None for r, token in enumerate(tokens)]
     if min(tokens) < 0:
         raise BatchError([t if t >= 0 else None for t in tokens],
                          {r: _refused(SamplingError(t), logits, r) for r, t in enumerate(tokens) if t < 0}, told)
-    return tokens if logprobs is None else (tokens, told)
+    return (tokens, told) if told else tokens
 
 
 def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_threads=0, dtype=None, *, ids=None,
@@ -1919,8 +1984,7 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
     rows, n_threads = len(chains), _whole(n_threads, "n_threads", 0, 2**31 - 1)
     if not rows:
         return [] if logprobs is ids is support is None else ([], [])
-    if len(at.shape) != 2:
-        raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not [n_rows, n_vocab]")
+    _table(at)
     index = None if row_index is None else _integers(row_index, "row_index")
     if index is None and at.shape[0] != rows:
         raise SamplingError(_RANGE, "logits", f"logits: there are {at.shape[0]} rows, not {rows}")
@@ -1929,6 +1993,25 @@ def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_thr
     for chain in chains:
         chain._fits(at.shape[1])
     return _batch(chains, at, mask, logprobs, index, n_threads, ids, support)
+
+
+def raw_logprobs(logits, tokens=None, logprobs=0, mask=None, dtype=None, *, ids=None):
+    """The log-probabilities of rows [n_rows, n_vocab] without chains, of a prompt for example: a LogprobSet for each.
+
+    tokens: [n_rows] the token that .chosen tells of, -1: none. logprobs, ids, mask: as sample_batch's."""
+    at, chosen = _table(_floats(logits, "logits", dtype)), None if tokens is None else _integers(tokens, "tokens")
+    rows, n_vocab = at.shape
+    if chosen is not None and (chosen.n != rows or any(not -1 <= token < n_vocab for token in chosen.of)):
+        raise SamplingError(_RANGE, "tokens", f"tokens: not {rows} numbers in [-1, {n_vocab})")
+    of, told = _rows(at, rows, mask), _Told(rows, n_vocab, logprobs, ids)
+    of.logprobs = told.address
+    for r in range(rows):
+        told.sets[r].raw.chosen.token = -1 if chosen is None else chosen.of[r]
+    try:
+        c.raw_logprobs(of)
+    except SamplingError as error:
+        raise _first(error, of) from None
+    return [told.set_of(r, 0) for r in range(rows)]
 
 
 def guide(cond, uncond, scale, out=None):

@@ -22,7 +22,7 @@ import threading
 
 import sampling
 from sampling import (BatchError, Beams, Chain, Constraint, Grammar, Loop, Matcher, Ngram, Sampler, SamplingError, Text,
-                      Vocab, Watermark, child_seed, guide, sample_batch, unmask, unmask_count)
+                      Vocab, Watermark, child_seed, guide, raw_logprobs, sample_batch, unmask, unmask_count)
 
 try:
     import numpy
@@ -237,7 +237,8 @@ def test_told():
         z = math.fsum(model)
         left = sorted(range(n), key=lambda j: (-logits[j], j))[:k or n]
         if p < 1:
-            mass = [math.fsum(model[j] for j in left[:m + 1]) / math.fsum(model[j] for j in left) for m in range(len(left))]
+            mass = [math.fsum(model[j] for j in left[:m + 1]) / math.fsum(model[j] for j in left)
+                    for m in range(len(left))]
             left = left[:next(m for m, of in enumerate(mass) if of >= p) + 1]
         weight = {j: math.exp(logits[j] / t) for j in left}
         chances = {j: weight[j] / math.fsum(weight.values()) for j in left}
@@ -257,6 +258,50 @@ def test_told():
     fails(lambda: chain.sample([0.0] * N, ids=[N]), "ids")
     fails(lambda: chain.sample([0.0] * N, support=-1), "support")
     fails(lambda: chain.score([0.0] * N, N), "token")
+
+
+def test_replay():
+    """A replay tells what the draw told, and a check finds the first token that is another one."""
+    data, ids = rows(6), [0, 5]
+    for settings in dict(top_k=5), dict(temp=0), dict(mirostat=2), dict(xtc_probability=0.5, penalty_repeat=1.3):
+        chain = Chain(N, seed=8, **settings)
+        drawn = [chain.sample(row, logprobs=2, ids=ids, support=N) for row in data]
+        text = [token for token, _ in drawn]
+        again = Chain(N, seed=8, **settings).replay(text)
+        if settings.get("temp") != 0 and "mirostat" not in settings:  # of these a replay has only the chain before them
+            assert [again.sample(row, logprobs=2, ids=ids, support=N) for row in data] == drawn
+        else:
+            assert [again.sample(row) for row in data] == text
+        fails(lambda: again.sample(data[0]), "no token")
+        assert again.position == 6 and chain.prev(6) == text == again.prev(6)
+        again.rollback(2)
+        again.update(temp=0.5)
+        assert [again.sample(row) for row in data[4:]] == text[4:]
+        fresh = Chain(N, seed=8, **settings)
+        assert fresh.replay_check(data, text) is None and fresh.save() == chain.save()
+        other = text[:3] + [(text[3] + 1) % N] + text[4:]
+        fresh = Chain(N, seed=8, **settings)
+        assert fresh.replay_check(data, other) == 3 and fresh.prev(9) == text[:4]
+        tokens, told = Chain(N, seed=8, **settings).verify(data, other[:5], logprobs=2, support=N)
+        assert tokens == text[:4] and [one.support for one in told] == [one.support for _, one in drawn[:4]]
+        assert [one.processed[:3] for one in told] == [one.processed[:3] for _, one in drawn[:4]]
+        told = raw_logprobs(data, text, 2, ids=ids)
+        assert told == [one.raw for _, one in drawn] or "penalty_repeat" in settings
+    assert [of.chosen for of in raw_logprobs(data[:1])] == [(-1, 0, 0.0)]
+    mask = [[i != 3 for i in range(N)]] * 6
+    assert raw_logprobs(data, [3] * 6, mask=mask)[5].chosen.logprob == -math.inf
+    assert Chain(N, seed=8).replay_check(data, [3] * 6, mask) == 0
+    broken = [list(row) for row in data]
+    broken[2][0] = math.nan
+    fails(lambda: raw_logprobs(broken), "row 2: logit 0 is NaN")
+    chain = Chain(N, seed=8)
+    text = [chain.sample(row) for row in data]
+    fails(lambda: Chain(N, seed=8).replay_check(broken, text), "row 2: logit 0 is NaN")
+    error = fails(lambda: Chain(N, seed=8).verify(broken, text[:5], logprobs=0), "row 2: logit 0 is NaN", BatchError)
+    assert len(error.logprobs) == 2 and error.logprobs[1].raw.chosen.token == text[1]
+    fails(lambda: chain.replay([-1]), "tokens")
+    fails(lambda: chain.replay_check(data, text[1:]), "tokens")
+    fails(lambda: raw_logprobs(data, [N] * 6), "tokens")
 
 
 def letters(text):
@@ -569,7 +614,8 @@ def test_states():
     chain.close()
     chain.close()
     for used in (lambda: chain.sample(ROW), chain.save, chain.clone, lambda: chain.accept(1), chain.describe,
-                 lambda: sample_batch([chain], [ROW]), lambda: chain.update(temp=1), lambda: chain.verify([ROW], [])):
+                 lambda: sample_batch([chain], [ROW]), lambda: chain.update(temp=1), lambda: chain.verify([ROW], []),
+                 lambda: chain.score(ROW, 1), lambda: chain.replay([1]), lambda: chain.replay_check([ROW], [1])):
         assert fails(used, "closed").name == "SAMP_E_NULL"
     assert child_seed(1, 2) != child_seed(1, 3) and "dist" in Chain().describe()
 
