@@ -26,9 +26,17 @@ export interface Settings {
 }
 
 export interface Logprob { token: number; rank: number; logprob: number }
-export interface LogprobSet { chosen: Logprob; top: Logprob[] }
+/** entropy: in nats; given: the log-probabilities of the options' ids. */
+export interface LogprobSet { chosen: Logprob; top: Logprob[]; entropy: number; given: number[] }
+/** The tokens that could have been drawn; null: there are more than were asked for. mass: their share of what the model said. */
+export interface Support { n: number; mass: number; tokens: number[] | null; logprobs: number[] | null }
 /** raw: what the model said; processed: what the chain left to draw from. */
-export interface Logprobs { raw: LogprobSet; processed: LogprobSet }
+export interface Logprobs { raw: LogprobSet; processed: LogprobSet; support: Support | null }
+/** One of these must be there. */
+export type Told = { logprobs: number; ids?: ArrayLike<number> | null; support?: number | null } |
+    { logprobs?: number | null; ids: ArrayLike<number>; support?: number | null } |
+    { logprobs?: number | null; ids?: ArrayLike<number> | null; support: number };
+export interface NotTold { logprobs?: null; ids?: null; support?: null }
 
 export class SamplingError extends Error {
     constructor(status: number, field?: string | null, text?: string | null);
@@ -238,15 +246,29 @@ export class Chain extends Sampler {
     clone(): Chain;
     /** With the stops of the request. */
     text(vocab?: Vocab): Text;
-    sample(logits: Row, options?: SampleOptions & { logprobs?: null }): number;
-    sample(logits: Row, options: SampleOptions & { logprobs: number }): { token: number; logprobs: Logprobs };
-    verify(logits: Rows, draft: ArrayLike<number>, options?: {
-        probs?: Rows | null; ids?: ArrayLike<number> | ArrayLike<ArrayLike<number>> | null;
-        method?: 'exact' | 'ratio' | 'block'; dtype?: Dtype;
-    }): number[];
+    sample(logits: Row, options?: SampleOptions & NotTold): number;
+    sample(logits: Row, options: SampleOptions & Told): { token: number; logprobs: Logprobs };
+    /** removedBy: the name of the sampler that removes it. */
+    score(logits: Row, token: number): { raw: number; processed: number; rank: number; removedBy: string | null };
+    explain(logits: Row, token: number): { name: string; nLeft: number; mass: number; p: number }[];
+    replay(tokens: ArrayLike<number>): Chain;
+    replayCheck(logits: Rows, tokens: ArrayLike<number>, options?: {
+        mask?: Uint32Array | Int32Array | ArrayLike<Mask> | null; dtype?: Dtype;
+    }): number | null;
+    verify(logits: Rows, draft: ArrayLike<number>, options?: VerifyOptions & { logprobs?: null; support?: null }): number[];
+    verify(logits: Rows, draft: ArrayLike<number>, options: VerifyOptions & (
+        { logprobs: number; support?: number | null } | { logprobs?: number | null; support: number })):
+        { tokens: number[]; logprobs: Logprobs[] };
     update(settings: Settings): void;
     get(name: string): string;
     prev(n?: number): number[];
+}
+
+export interface VerifyOptions {
+    probs?: Rows | null;
+    ids?: ArrayLike<number> | ArrayLike<ArrayLike<number>> | null;
+    method?: 'exact' | 'ratio' | 'block';
+    dtype?: Dtype;
 }
 
 export interface BatchOptions {
@@ -257,9 +279,13 @@ export interface BatchOptions {
     nThreads?: number;
     dtype?: Dtype;
 }
-export function sampleBatch(chains: Chain[], logits: Rows, options?: BatchOptions & { logprobs?: null }): number[];
-export function sampleBatch(chains: Chain[], logits: Rows, options: BatchOptions & { logprobs: number }):
+export function sampleBatch(chains: Chain[], logits: Rows, options?: BatchOptions & NotTold): number[];
+export function sampleBatch(chains: Chain[], logits: Rows, options: BatchOptions & Told):
     { tokens: number[]; logprobs: Logprobs[] };
+export function rawLogprobs(logits: Rows, options?: {
+    tokens?: ArrayLike<number> | null; logprobs?: number | null; ids?: ArrayLike<number> | null;
+    mask?: Uint32Array | Int32Array | ArrayLike<Mask> | null; nVocab?: number | null; dtype?: Dtype;
+}): LogprobSet[];
 export function guide(cond: Row, uncond: Row, scale: number, out?: Float32Array): Float32Array;
 export const aliases: Record<string, string>;
 export function takes(name: string): string;

@@ -405,6 +405,8 @@ struct('logprob_set', { top_logprobs: 'out logprob[n_top]?', n_top: 'i32 0..1024
 struct('support', { tokens: 'out token[capacity]?', logprobs: 'out f32[capacity]?', capacity: 'size 0..', n: 'size',
     mass: 'f64' });
 struct('logprobs', { raw: 'logprob_set', processed: 'logprob_set', support: 'out support[1]?' });
+struct('score_result', { raw: 'f32', processed: 'f32', rank: 'i32 1..', removed_by: 'text?' });
+struct('explained', { name: 'text', n_left: 'size', mass: 'f64', p: 'f32' });
 struct('logits', { data: 'byte[rows x stride elements]', dtype: 'dtype', n_rows: 'size 0..',
     n_vocab: 'size 1..4194304', stride: 'size n_vocab.. elements', row_index: 'i32[n_rows]? 0..',
     mask: 'u32[n_rows x mask_stride]?', mask_stride: 'size (n_vocab+31)/32.. words',
@@ -413,6 +415,12 @@ struct('draft', { n: 'size 0..', tokens: 'token[n] 0..n_vocab-1', probs: 'f32[n 
     ids: 'token[n x n_top]? 0..n_vocab-1', n_top: 'size 1..n_vocab', logprobs: 'out logprobs[n+1]?' });
 fn('sample', 'token', { s: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size 1..4194304' });
 fn('sample_batch', 'status', { rows: 'sampler[logits.n_rows]', logits: 'logits', out: 'out token[logits.n_rows]' });
+fn('score', 'status', { chain: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size 1..4194304',
+    token: 'token 0..n_vocab-1', out: 'out score_result' });
+fn('explain', 'i32', { chain: 'sampler', logits: 'f32[n_vocab]', n_vocab: 'size 1..4194304',
+    token: 'token 0..n_vocab-1', out: 'out explained[n_max]?', n_max: 'size 0..' });
+fn('raw_logprobs', 'status', { logits: 'logits' });
+fn('replay_check', 'i64', { chain: 'sampler', logits: 'logits', tokens: 'token[logits.n_rows]' });
 fn('verify', 'i32', { s: 'sampler', logits: 'f32[draft.n+1 x n_vocab]', n_vocab: 'size 1..4194304', draft: 'draft',
     method: 'verify_method', out: 'out token[draft.n+1]' });
 fn('guide', 'status', { cond: 'f32[n]', uncond: 'f32[n]', n: 'size 1..4194304', scale: 'f32', out: 'out f32[n]' });
@@ -457,6 +465,7 @@ fn('name', 'text of s', { s: 'const sampler' });
 fn('reset', 'void', { s: 'sampler' });
 fn('clone', 'new sampler of s', { s: 'const sampler' });
 fn('free', 'void', { s: 'taken sampler?' });
+fn('init_replay', 'new sampler', { tokens: 'token[n]? 0..4194303', n: 'size 0..4194304' });
 enumeration('grammar_kind', 'gbnf', 'json_schema', 'regex', 'structural_tag');
 struct('text_error', { status: 'int', line: 'size 1..', column: 'size 1.. bytes', message: 'char[160]' });
 struct('grammar_usage', { n_states: 'size', n_entries: 'size', n_masks: 'size', n_hits: 'size', n_renewals: 'size',
@@ -1512,7 +1521,7 @@ let isChain, fits; // fits(chain, n) throws if a row of n tokens does not fit
 class Chain extends Sampler {
     #vocab;
     #values;
-    #marks;
+    #marks; // it has a selecting sampler of its own: true, or 'replay', which needs no draw in its place
     #request; // reads it into settings
     constructor(vocab = null, settings = {}) {
         const made = isA(vocab, Made) ? vocab : Chain.#make(vocab, settings);
@@ -1619,17 +1628,18 @@ class Chain extends Sampler {
         return new Text(new Made(holder, { raw: false, last: vocab.length - 1 }));
     }
     // The next token, which the chain has then accepted. mask: a Uint32Array of bits, or a bool for each token. logprobs:
-    // the n most likely tokens too; then { token, logprobs }. dtype: of a Uint16Array, 'float16' or 'bfloat16'.
+    // the n most likely tokens too; ids: given tokens' log-probabilities; support: the tokens that could be drawn, if they are
+    // at most so many; then { token, logprobs }. dtype: of a Uint16Array, 'float16' or 'bfloat16'.
     sample(logits, given) {
         if (given === undefined && tagOf(logits) === 'Float32Array' && !isShared(logits)) return this.#draw(logits); // the same, faster
-        const { mask, logprobs, dtype } = options(given, { mask: null, logprobs: null, dtype: undefined }), at = floats(logits, dtype);
+        const { mask, dtype, ...told } = options(given, { mask: null, ...NOTHING_TOLD, dtype: undefined }), at = floats(logits, dtype);
         if (at.rows !== undefined) throw wrong('logits', 'this is no row; sampleBatch takes many');
-        if (mask === null && logprobs === null && at.dtype === 'f32') return this.#draw(at.data);
+        if (mask === null && !isTold(told) && at.dtype === 'f32') return this.#draw(at.data);
         const n = lengthOf(at.data);
         this.#fits(n);
         try {
-            const told = batch([this], at, { nVocab: n, stride: n, mask, logprobs, index: null, nThreads: 1 });
-            return logprobs === null ? told[0] : { token: told.tokens[0], logprobs: told.logprobs[0] };
+            const all = batch([this], at, { nVocab: n, stride: n, mask, told, index: null, nThreads: 1 });
+            return isTold(told) ? { token: all.tokens[0], logprobs: all.logprobs[0] } : all[0];
         } catch (error) {
             throw error instanceof BatchError ? error.errors.get(0) : error;
         }
@@ -1643,10 +1653,61 @@ class Chain extends Sampler {
             throw because(error, oneRow(row, n));
         }
     }
+    // What the chain would give a token now: { raw, processed, rank, removedBy }.
+    score(logits, token) {
+        const { raw, processed, rank, removed_by: removedBy } = this.#judge(logits, token, c.score, {});
+        return { raw, processed, rank, removedBy };
+    }
+    // What each sampler that is on leaves: [{ name, nLeft, mass, p }].
+    explain(logits, token) {
+        const lines = Array.from({ length: 256 }, () => ({})); // a chain that works on rows has no more
+        return this.#judge(logits, token, (...all) => lines.slice(0, c.explain(...all, lines.length)), lines)
+            .map(({ name, n_left: nLeft, mass, p }) => ({ name, nLeft: Number(nLeft), mass, p }));
+    }
+    #judge(logits, token, call, out) {
+        const at = floats(logits), row = widened(at), n = lengthOf(row);
+        if (at.rows !== undefined) throw wrong('logits', 'this is no row');
+        this.#fits(n);
+        try {
+            const said = call(this, row, whole(token, 'token', 0, n - 1), out);
+            return Array.isArray(out) ? said : out;
+        } catch (error) {
+            throw because(error, oneRow(row, n));
+        }
+    }
+    // A copy of the chain that gives these tokens instead of drawing, the first one at the position 0: so their logprobs are
+    // told as if the chain had drawn them. A token that the chain removes comes all the same.
+    replay(tokens) {
+        const text = integers(tokens, 'tokens', 0), other = c.clone(this);
+        try {
+            const last = c.init_replay(text);
+            c.chain_remove(other, c.chain_n(other) - 1).release();
+            c.chain_add(other, last);
+        } catch (error) {
+            other.release();
+            throw error;
+        }
+        return new Chain(new Made(other, { vocab: this.#vocab, values: this.#values, marks: 'replay', request: this.#request }));
+    }
+    // Where is a text not what this chain draws? The first of the rows, side by side, from which it draws another token than the
+    // row's of tokens, or null. The chain moves as if it had drawn the rows up to that one.
+    replayCheck(logits, tokens, given) {
+        const { mask, dtype } = options(given, { mask: null, dtype: undefined }), text = integers(tokens, 'tokens', 0), at = floats(logits, dtype);
+        const rows = rowsOf(at, text.length, lengthOf(at.data) / text.length, mask);
+        this.#fits(rows.n_vocab);
+        if (text.some((token) => token >= rows.n_vocab)) throw wrong('tokens', `not all are below ${rows.n_vocab}`);
+        try {
+            const first = Number(c.replay_check(this, rows, text));
+            return first < text.length ? first : null;
+        } catch (error) {
+            throw ofFirst(error, rows);
+        }
+    }
     // How much of a draft is right? The tokens that are accepted, and one more. logits: a row more than the draft has
-    // tokens, side by side. method: 'exact', 'ratio' or 'block'; probs [n, nVocab], or [n, nTop] with ids.
+    // tokens, side by side. method: 'exact', 'ratio' or 'block'; probs [n, nVocab], or [n, nTop] with ids. logprobs, support: as
+    // sample's; then { tokens, logprobs }.
     verify(logits, draft, given) {
-        const { probs, ids, method, dtype } = options(given, { probs: null, ids: null, method: 'exact', dtype: undefined });
+        const { probs, ids, method, dtype, logprobs, support } = options(given, { probs: null, ids: null, method: 'exact', dtype: undefined, logprobs: null, support: null });
         const tokens = integers(draft, 'draft', 0), n = tokens.length, q = probs && widened(floats(probs, undefined, 'probs'));
         const which = ids && integers(listOf(ids, 'ids').flatMap((row) => (typeof row === 'object' ? listOf(row, 'ids') : row)), 'ids');
         const at = floats(logits, dtype), row = widened(at), nVocab = lengthOf(row) / (n + 1);
@@ -1657,20 +1718,25 @@ class Chain extends Sampler {
         if (q && lengthOf(q) !== (which ? which.length : n * nVocab)) throw wrong('probs', `${lengthOf(q)} do not fit`);
         if (which && (!q || which.length % n)) throw wrong('ids', 'they do not fit probs and the draft');
         const of = { tokens, probs: q, ids: which, n_top: which && n ? which.length / n : 1 }, out = new Int32Array(n + 1).fill(-1);
-        const rows = { ...oneRow(row, nVocab), n_rows: n + 1 };
+        const rows = { ...oneRow(row, nVocab), n_rows: n + 1 }, room = roomFor(n + 1, wanted({ logprobs, ids: null, support }, nVocab));
         try {
+            of.logprobs = room && room.at;
             const accepted = method === 'block' ? c.verify_block(this, row, nVocab, of, out) : c.verify(this, row, nVocab, of, method, out);
-            const taken = [...out.subarray(0, accepted)];
-            if (out[accepted] < 0) throw new BatchError(taken, new Map([[accepted, because(new SamplingError(out[accepted]), rows, accepted)]]));
-            return [...taken, out[accepted]];
+            const taken = [...out.subarray(0, accepted)], read = (all) => room && all.map((_, r) => room.read(r));
+            if (out[accepted] < 0)
+                throw new BatchError(taken, new Map([[accepted, because(new SamplingError(out[accepted]), rows, accepted)]]), read(taken));
+            const tokens = [...taken, out[accepted]];
+            return room ? { tokens, logprobs: read(tokens) } : tokens;
         } catch (error) {
             throw error instanceof BatchError ? error : because(error, rows);
+        } finally {
+            room?.free();
         }
     }
     // Other values for these settings, between two tokens; what the chain has seen stays. null: the default.
     update(settings) {
         const values = new Map([...this.#named(), ...valuesOf(settings)]);
-        if (this.#marks) {
+        if (this.#marks === true) {
             const trial = chainFrom(values, this.#vocab);
             try {
                 mustDraw(trial);
@@ -1679,7 +1745,7 @@ class Chain extends Sampler {
             }
         }
         withSettings(values, this.#vocab, (of) => c.chain_update(this, c.settings_params(of)));
-        if (this.#marks) c.chain_remove(this, c.chain_n(this) - 2).release(); // the new draw, in front of the mark
+        if (this.#marks) c.chain_remove(this, c.chain_n(this) - 2).release(); // the new draw, in front of the mark or the replay
         this.#values = values;
     }
     #named() {
@@ -1719,50 +1785,104 @@ function because(error, logits, row = 0) {
     return text === 'ok' ? error : new SamplingError(error.status, null, text);
 }
 
-// Room for the log-probabilities of some rows, which C writes: { at, read(r), free() }.
-function roomForLogprobs(rows, n) {
-    const { logprobs: { type }, logprob_set: { type: ofSet }, logprob: { type: ofOne } } = structs;
-    const all = koffi.sizeof(type), set = koffi.sizeof(ofSet), one = koffi.sizeof(ofOne), size = rows * (all + 2 * n * one);
+// The same of the first row that has one.
+function ofFirst(error, logits) {
+    for (let r = 0; r < logits.n_rows; r++) {
+        const of = because(error, logits, r);
+        if (of !== error) return wrong('logits', `row ${r}: ${of.message}`, of.status);
+    }
+    return error;
+}
+
+// What is to be told of a token, in options; and checked, or null: nothing.
+const NOTHING_TOLD = { logprobs: null, ids: null, support: null };
+const isTold = ({ logprobs, ids, support }) => logprobs !== null || ids !== null || support !== null;
+const wanted = (told, nVocab) => (isTold(told) ? {
+    n: told.logprobs === null ? 0 : whole(told.logprobs, 'logprobs', 0, 1024), ids: integers(told.ids ?? [], 'ids', 0, nVocab - 1),
+    most: told.support === null ? null : Math.min(whole(told.support, 'support', 0, 2 ** 22), nVocab),
+} : null);
+
+// Room for it of some rows, which C writes: { at, choose(r, token), set(r, k), read(r), free() }; null: nothing is wanted.
+function roomFor(rows, want) {
+    if (want === null) return null;
+    const { logprobs: { type }, logprob_set: { type: ofSet }, logprob: { type: ofOne }, support: { type: ofSupport } } = structs;
+    const [all, set, one, kept] = [type, ofSet, ofOne, ofSupport].map((of) => koffi.sizeof(of)), { n, ids } = want, most = want.most ?? 0;
+    const supports = rows * all, lists = supports + rows * kept, asked = lists + rows * 2 * n * one, given = asked + 4 * ids.length;
+    const left = given + rows * 8 * ids.length, size = left + rows * 8 * most;
     const memory = koffi.alloc('uint8_t', size), base = koffi.address(memory), view = new DataView(koffi.view(memory, size));
-    const [nTop, found, chosen] = ['n_top', 'n_top_found', 'chosen'].map((name) => koffi.offsetof(ofSet, name));
-    const list = (r, k) => rows * all + (2 * r + k) * n * one;
-    new Uint8Array(view.buffer).fill(0);
-    for (let r = 0; r < rows; r++)
+    const of = (within, ...names) => names.map((name) => koffi.offsetof(within, name));
+    const [found, chosen, entropy] = of(ofSet, 'n_top_found', 'chosen', 'entropy'), [capacity, nLeft, mass] = of(ofSupport, 'capacity', 'n', 'mass');
+    const i32 = (at) => view.getInt32(at, LITTLE), f32 = (at) => view.getFloat32(at, LITTLE);
+    const point = (at, to, isThere = true) => isThere && setAddress.call(view, at, addressOf(base + BigInt(to)), LITTLE);
+    const list = (r, k) => lists + (2 * r + k) * n * one, givenTo = (r, k) => given + (2 * r + k) * 4 * ids.length, tokensOf = (r) => left + r * 8 * most;
+    new Uint8Array(view.buffer, view.byteOffset, size).fill(0);
+    ids.forEach((id, i) => view.setInt32(asked + 4 * i, id, LITTLE));
+    for (let r = 0; r < rows; r++) {
         for (let k = 0; k < 2; k++) {
-            const at = r * all + k * set;
+            const at = r * all + k * set, [toTop, nTop, toIds, nIds, toGiven] = of(ofSet, 'top_logprobs', 'n_top', 'ids', 'n_ids', 'id_logprobs');
             view.setInt32(at + nTop, n, LITTLE);
-            if (n) setAddress.call(view, at, addressOf(base + BigInt(list(r, k))), LITTLE); // the address is the first member
+            view.setInt32(at + nIds, ids.length, LITTLE);
+            point(at + toTop, list(r, k), n);
+            point(at + toIds, asked, ids.length);
+            point(at + toGiven, givenTo(r, k), ids.length);
         }
-    const logprob = (at) => ({ token: view.getInt32(at, LITTLE), rank: view.getInt32(at + 4, LITTLE), logprob: view.getFloat32(at + 8, LITTLE) });
-    const read = (r, k) => {
-        const at = r * all + k * set, length = n ? view.getInt32(at + found, LITTLE) : 0;
-        return { chosen: logprob(at + chosen), top: Array.from({ length }, (_, i) => logprob(list(r, k) + i * one)) };
+        if (want.most === null) continue;
+        const at = supports + r * kept, [toTokens, toLogprobs] = of(ofSupport, 'tokens', 'logprobs');
+        point(r * all + koffi.offsetof(type, 'support'), at);
+        point(at + toTokens, tokensOf(r), most);
+        point(at + toLogprobs, tokensOf(r) + 4 * most, most);
+        setAddress.call(view, at + capacity, addressOf(most), LITTLE);
+    }
+    const many = (length, read) => Array.from({ length }, (_, i) => read(i)), numbers = (read, at, length) => many(length, (i) => read(at + 4 * i));
+    const logprob = (at) => ({ token: i32(at), rank: i32(at + 4), logprob: f32(at + 8) });
+    const setOf = (r, k) => {
+        const at = r * all + k * set;
+        return {
+            chosen: logprob(at + chosen), top: many(n ? i32(at + found) : 0, (i) => logprob(list(r, k) + i * one)),
+            entropy: f32(at + entropy), given: numbers(f32, givenTo(r, k), ids.length),
+        };
     };
-    return { at: memory, read: (r) => ({ raw: read(r, 0), processed: read(r, 1) }), free: () => koffi.free(memory) };
+    const supportOf = (r) => {
+        const at = supports + r * kept, count = Number(getAddress.call(view, at + nLeft, LITTLE)), fits = count <= most;
+        return {
+            n: count, mass: view.getFloat64(at + mass, LITTLE), tokens: fits ? numbers(i32, tokensOf(r), count) : null,
+            logprobs: fits ? numbers(f32, tokensOf(r) + 4 * most, count) : null,
+        };
+    };
+    return {
+        at: memory, choose: (r, token) => view.setInt32(r * all + chosen, token, LITTLE), set: setOf, free: () => koffi.free(memory),
+        read: (r) => ({ raw: setOf(r, 0), processed: setOf(r, 1), support: want.most === null ? null : supportOf(r) }),
+    };
 }
 const setAddress = Addresses === BigUint64Array ? DataView.prototype.setBigUint64 : DataView.prototype.setUint32;
+const getAddress = Addresses === BigUint64Array ? DataView.prototype.getBigUint64 : DataView.prototype.getUint32;
 const LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-// What samp_sample_batch gives. The mask is the last value that is read; lengths are checked behind it.
-function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs, nThreads }) {
-    const rows = chains.length, words = mask === null ? null : bits(mask, rows, nVocab);
-    const last = index ? index.reduce((most, r) => Math.max(most, r), 0) : rows - 1;
+// Rows as a samp_logits. The mask is the last value that is read; lengths are checked behind it.
+function rowsOf({ data, dtype, rows: there }, rows, nVocab, mask, stride = nVocab, index = null) {
+    if (!Number.isInteger(nVocab) || (there ?? rows) !== rows && !index) throw wrong('logits', `${lengthOf(data)} numbers, not ${rows} rows`);
+    const words = mask === null ? null : bits(mask, rows, nVocab), last = index ? index.reduce((most, r) => Math.max(most, r), 0) : rows - 1;
     if (lengthOf(data) < last * stride + nVocab) throw wrong('logits', `${lengthOf(data)} numbers, not ${last + 1} rows of ${nVocab}`);
-    const room = logprobs === null ? null : roomForLogprobs(rows, whole(logprobs, 'logprobs', 0, 1024));
+    return {
+        data, dtype, n_rows: rows, n_vocab: nVocab, stride, row_index: index, mask: words, mask_stride: words ? lengthOf(words) / rows : 0,
+        logprobs: null, n_threads: 1,
+    };
+}
+
+// What samp_sample_batch gives.
+function batch(chains, at, { nVocab, stride, index, mask, told, nThreads }) {
+    const rows = chains.length, want = wanted(told, nVocab), logits = rowsOf(at, rows, nVocab, mask, stride, index), room = roomFor(rows, want);
     try {
         const out = new Int32Array(rows);
-        const logits = {
-            data, dtype, n_rows: rows, n_vocab: nVocab, stride, row_index: index, mask: words, mask_stride: words ? lengthOf(words) / rows : 0,
-            logprobs: room && room.at, n_threads: nThreads,
-        };
+        Object.assign(logits, { logprobs: room && room.at, n_threads: nThreads });
         c.sample_batch(chains, logits, out);
-        const tokens = [...out], told = room && tokens.map((token, r) => (token < 0 ? null : room.read(r)));
+        const tokens = [...out], all = room && tokens.map((token, r) => (token < 0 ? null : room.read(r)));
         if (tokens.some((token) => token < 0)) {
             const errors = new Map();
             tokens.forEach((token, r) => token < 0 && errors.set(r, because(new SamplingError(token), logits, r)));
-            throw new BatchError(tokens.map((token) => (token < 0 ? null : token)), errors, told);
+            throw new BatchError(tokens.map((token) => (token < 0 ? null : token)), errors, all);
         }
-        return room ? { tokens, logprobs: told } : tokens;
+        return room ? { tokens, logprobs: all } : tokens;
     } finally {
         room?.free();
     }
@@ -1772,13 +1892,13 @@ function batch(chains, { data, dtype }, { nVocab, stride, index, mask, logprobs,
 // side, or `stride` elements from one to the next, each of nVocab; or a list of rows (which is copied).
 // A row that fails leaves its chain as it was; when all others have their tokens, it is a BatchError, which has them.
 function sampleBatch(chains, logits, given) {
-    const { mask, logprobs, rowIndex, nVocab: n, stride, nThreads, dtype } = options(given, {
-        mask: null, logprobs: null, rowIndex: null, nVocab: null, stride: null, nThreads: 0, dtype: undefined,
+    const { mask, rowIndex, nVocab: n, stride, nThreads, dtype, ...told } = options(given, {
+        mask: null, ...NOTHING_TOLD, rowIndex: null, nVocab: null, stride: null, nThreads: 0, dtype: undefined,
     });
     const all = listOf(chains, 'chains'), rows = all.length, index = rowIndex && integers(rowIndex, 'row_index');
     if (!all.every(isChain)) throw wrong('chains', 'not a list of Chains', E_NULL);
     const at = floats(logits, dtype), length = lengthOf(at.data);
-    if (!rows) return logprobs === null ? [] : { tokens: [], logprobs: [] };
+    if (!rows) return isTold(told) ? { tokens: [], logprobs: [] } : [];
     const one = at.rows ? length / at.rows : index || stride !== null ? all[0].nVocab : length / rows;
     const nVocab = n === null ? one : whole(n, 'n_vocab', 1), step = stride === null ? nVocab : whole(stride, 'stride', 1);
     const there = at.rows ?? Math.floor((length + step - nVocab) / step);
@@ -1786,7 +1906,28 @@ function sampleBatch(chains, logits, given) {
         throw wrong('logits', `${length} numbers, not ${rows} rows of ${nVocab}`);
     if (index && (index.length !== rows || index.some((r) => r < 0 || r >= there))) throw wrong('row_index', `not ${rows} numbers in [0, ${there})`);
     for (const chain of all) fits(chain, nVocab);
-    return batch(all, at, { nVocab, stride: step, index, mask, logprobs, nThreads });
+    return batch(all, at, { nVocab, stride: step, index, mask, told, nThreads });
+}
+
+// The log-probabilities of rows without chains, of a prompt for example: for each { chosen, top, entropy, given }. tokens: those that
+// chosen tells of, -1: none. logits: rows side by side, one for each of the tokens, or of nVocab.
+function rawLogprobs(logits, given) {
+    const { tokens, mask, nVocab, dtype, logprobs, ids } = options(given, { tokens: null, mask: null, nVocab: null, dtype: undefined, logprobs: null, ids: null });
+    const chosen = tokens === null ? null : integers(tokens, 'tokens', -1), at = floats(logits, dtype), length = lengthOf(at.data);
+    const rows = at.rows ?? (nVocab === null ? chosen?.length ?? 1 : length / whole(nVocab, 'n_vocab', 1)), n = length / rows;
+    if (!Number.isInteger(rows) || (nVocab ?? n) !== n) throw wrong('logits', `${length} numbers are no rows of ${nVocab ?? n}`);
+    if (chosen && (chosen.length !== rows || chosen.some((token) => token >= n))) throw wrong('tokens', `not ${rows} numbers in [-1, ${n})`);
+    if (!rows) return [];
+    const want = wanted({ logprobs: logprobs ?? 0, ids, support: null }, n), of = rowsOf(at, rows, n, mask), room = roomFor(rows, want);
+    try {
+        for (let r = 0; r < rows; r++) room.choose(r, chosen ? chosen[r] : -1);
+        c.raw_logprobs({ ...of, logprobs: room.at });
+        return Array.from({ length: rows }, (_, r) => room.set(r, 0));
+    } catch (error) {
+        throw ofFirst(error, of);
+    } finally {
+        room.free();
+    }
 }
 
 // Classifier-free guidance: what the model says with a prompt (cond) and without it (uncond), as one row, into out (a Float32Array)
@@ -1814,6 +1955,6 @@ const childSeed = (seed, i) => BigInt(c.child_seed(seed, i));
 const version = () => c.version();
 
 module.exports = {
-    BatchError, Beams, Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes,
-    unmask, unmaskCount, version,
+    BatchError, Beams, Chain, Constraint, Grammar, Matcher, Ngram, Sampler, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, rawLogprobs, sampleBatch,
+    takes, unmask, unmaskCount, version,
 };

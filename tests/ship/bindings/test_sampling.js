@@ -3,7 +3,7 @@
 const assert = require('assert');
 const fs = require('fs');
 const koffi = require('koffi');
-const { BatchError, Beams, Chain, Constraint, Grammar, Matcher, Ngram, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, sampleBatch, takes, unmask, unmaskCount } = require('./sampling.js');
+const { BatchError, Beams, Chain, Constraint, Grammar, Matcher, Ngram, SamplingError, Text, Vocab, Watermark, aliases, childSeed, guide, rawLogprobs, sampleBatch, takes, unmask, unmaskCount } = require('./sampling.js');
 const sampling = require('./sampling.js');
 
 const N = 40;
@@ -121,6 +121,69 @@ const tests = {
         fails(() => chain.sample(ROW, { logprobs: 1025 }), 'logprobs: 1025');
         const all = sampleBatch([new Chain(N, { seed: 3 }), new Chain(N, { seed: 4 })], rows(2), { logprobs: 2 });
         assert.deepEqual(all.logprobs.map((one) => one.raw.chosen.token), all.tokens);
+    },
+    // What a chain leaves, by lists and doubles of JavaScript's.
+    told() {
+        const near = (a, b) => assert(Math.abs(a - b) < 1e-5, `${a} is not ${b}`), sumOf = (list) => list.reduce((sum, x) => sum + x, 0);
+        const entropy = (weights) => -sumOf(weights.map((w) => (w / sumOf(weights)) * Math.log(w / sumOf(weights))));
+        for (let seed = 0; seed < 100; seed++) {
+            const n = 3 + seed % 50, k = 1 + seed % 5, temp = 0.5 + (seed % 3) / 2, ids = [seed % n, n - 1];
+            const row = Array.from({ length: n }, (_, i) => Math.fround(((i + seed) * 7919 % 1000) / 250)), model = row.map(Math.exp);
+            const left = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b).slice(0, k).sort((a, b) => a - b), weights = left.map((i) => Math.exp(row[i] / temp));
+            const chain = new Chain(n, { seed, topK: k, topP: 1, minP: 0, temp }), score = chain.score(row, ids[0]), lines = chain.explain(row, ids[0]);
+            const { token, logprobs: { raw, processed, support } } = chain.sample(row, { ids, support: k });
+            assert.deepEqual(support.tokens, left);
+            assert(left.includes(token) && support.n === left.length && lines.at(-1).nLeft === left.length && typeof lines[0].name === 'string');
+            support.logprobs.forEach((one, i) => near(Math.exp(one), weights[i] / sumOf(weights)));
+            near(support.mass, sumOf(left.map((i) => model[i])) / sumOf(model));
+            ids.forEach((id, i) => near(raw.given[i], Math.log(model[id] / sumOf(model))));
+            near(raw.entropy, entropy(model));
+            near(processed.entropy, entropy(weights));
+            assert(score.raw === raw.given[0] && score.processed === processed.given[0] && (score.removedBy === null) === left.includes(ids[0]));
+            assert(left.includes(ids[0]) || score.removedBy === 'top-k');
+        }
+        const two = [new Chain(N, { topK: 3 }), new Chain(N, { topK: 3 })], all = sampleBatch(two, rows(2), { support: 2, logprobs: 1 });
+        assert.deepEqual(all.logprobs.map(({ support: { n, tokens, logprobs } }) => [n, tokens, logprobs]), [[3, null, null], [3, null, null]]);
+        assert.deepEqual(sampleBatch([], [], { support: 2 }), { tokens: [], logprobs: [] });
+        fails(() => two[0].sample(ROW, { ids: [N] }), 'ids');
+        fails(() => two[0].sample(ROW, { support: -1 }), 'support');
+        fails(() => two[0].score(ROW, N), 'token');
+        fails(() => two[0].explain([NaN, ...ROW.subarray(1)], 1), 'logit 0 is NaN');
+    },
+    replays() {
+        const data = rows(6), flat = Float32Array.from(data.flat()), how = { logprobs: 2, ids: [0, 5], support: N };
+        for (const settings of [{ topK: 5 }, { xtcProbability: 0.5, repetitionPenalty: 1.3 }, { temp: 0 }, { mirostat: 2 }]) {
+            const fresh = () => new Chain(N, { seed: 8, ...settings }), chain = fresh(), drawn = data.map((row) => chain.sample(row, how)), text = drawn.map(({ token }) => token);
+            const again = fresh().replay(text), told = data.map((row) => again.sample(row, how));
+            if (settings.temp !== 0 && !settings.mirostat) assert.deepEqual(told, drawn); // of these a replay has only the chain before them
+            assert.deepEqual(told.map(({ token }) => token), text);
+            fails(() => again.sample(ROW), 'no token');
+            again.rollback(2);
+            again.update({ temp: 0.5 });
+            assert.deepEqual([again.clone(), again].map((one) => data.slice(4).map((row) => one.sample(row))), [text.slice(4), text.slice(4)]);
+            const same = fresh(), other = [...text.slice(0, 3), (text[3] + 1) % N, 0, 0];
+            assert.equal(same.replayCheck(flat, text), null);
+            assert.deepEqual(same.save(), chain.save());
+            assert.equal(fresh().replayCheck(data, other), 3);
+            const { tokens, logprobs } = fresh().verify(flat, other.slice(0, 5), { logprobs: 2, support: N });
+            assert.deepEqual(tokens, text.slice(0, 4));
+            assert.deepEqual(logprobs.map(({ support, processed: { top } }) => [support, top]), drawn.slice(0, 4).map(({ logprobs: { support, processed: { top } } }) => [support, top]));
+            if (!settings.repetitionPenalty)
+                assert.deepEqual(rawLogprobs(flat, { tokens: text, logprobs: 2, ids: [0, 5] }), drawn.map(({ logprobs: { raw } }) => raw));
+        }
+        assert.deepEqual(rawLogprobs(ROW)[0].chosen, { token: -1, rank: 0, logprob: 0 });
+        assert.equal(rawLogprobs(flat, { nVocab: N }).length, 6);
+        const mask = data.map((row) => row.map((_, i) => i !== 3)), broken = data.map((row, r) => (r === 2 ? [NaN, ...row.slice(1)] : row));
+        assert.equal(rawLogprobs(data, { tokens: [3, 3, 3, 3, 3, 3], mask })[5].chosen.logprob, -Infinity);
+        assert.equal(new Chain(N, { seed: 8 }).replayCheck(data, [3, 3, 3, 3, 3, 3], { mask }), 0);
+        const chain = new Chain(N, { seed: 8 }), text = data.map((row) => chain.sample(row)), fresh = () => new Chain(N, { seed: 8 });
+        fails(() => rawLogprobs(broken), 'row 2: logit 0 is NaN');
+        fails(() => fresh().replayCheck(broken, text), 'row 2: logit 0 is NaN');
+        const error = fails(() => fresh().verify(broken, text.slice(0, 5), { logprobs: 0 }), 'row 2: logit 0 is NaN', BatchError);
+        assert.deepEqual(error.logprobs.map(({ raw }) => raw.chosen.token), text.slice(0, 2));
+        fails(() => chain.replay([-1]), 'tokens');
+        fails(() => chain.replayCheck(data, text.slice(1)), 'logits');
+        fails(() => rawLogprobs(data, { tokens: [N, 0, 0, 0, 0, 0] }), 'tokens');
     },
     grammars() {
         const vocab = new Vocab(LETTERS, { eos: END });
@@ -563,7 +626,8 @@ const tests = {
         chain.close();
         chain.close();
         for (const used of [() => chain.sample(ROW), () => chain.save(), () => chain.clone(), () => chain.accept(1), () => chain.describe(),
-            () => sampleBatch([chain], [ROW]), () => chain.update({ temp: 1 }), () => chain.verify(ROW, [])]) fails(used, 'closed');
+            () => sampleBatch([chain], [ROW]), () => chain.update({ temp: 1 }), () => chain.verify(ROW, []),
+            () => chain.score(ROW, 1), () => chain.replay([1]), () => chain.replayCheck(ROW, [1])]) fails(used, 'closed');
         assert(childSeed(1, 2) !== childSeed(1, 3) && new Chain().describe().includes('dist'));
     },
     settings() {

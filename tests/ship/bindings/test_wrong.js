@@ -67,8 +67,9 @@ const GGUF_FILE = Buffer.concat([Buffer.from('GGUF'), Buffer.from(Uint32Array.of
     Buffer.from(Uint32Array.of(21, 0).buffer), Buffer.from('tokenizer.ggml.tokens'), Buffer.from(Uint32Array.of(9, 8, 1, 0, 1, 0).buffer), Buffer.from('a')]);
 const GRAMMAR = object(grammar, vocab()), VOCAB = object(vocab, grammar()), spans = lists([[[1], [2]]], [null, 5, [], [[1]], [[1], [2], [3], [4]], ['1', '2'], [[1], [0.5]], [[], []]]);
 const loop = () => plain(Object.fromEntries([['minPeriod', 4], ['maxPeriod', 128], ['copies', 3], ['lastN', 512], ['every', 16]].map(([name, value]) => [name, int(`loop.${name.replace(/[A-Z]/, (one) => `_${one.toLowerCase()}`)}`, value)])));
+const told = () => ({ logprobs: or(null, { value: 2, wrong: () => [-1, 1025, NaN, 0.5, true, '1', {}] }), support: or(null, { value: 2, wrong: () => [-1, 2 ** 22 + 1, NaN, 0.5, true, '1', {}] }) });
 const options = () => plain({ mask: or(null, lists(Array(N).fill(true), [1], Uint32Array.of(), [...Array(N - 1).fill(true), 'false'], Array(N).fill(2), new Float32Array(N).fill(0.5))),
-    logprobs: or(null, { value: 2, wrong: () => [-1, 1025, NaN, 0.5, true, '1', {}] }), dtype: { value: 'float32', wrong: () => [...word('').wrong(), 'float64'] } });
+    ...told(), ids: or(null, tokens([1], [N], [-1])), dtype: { value: 'float32', wrong: () => [...word('').wrong(), 'float64'] } });
 const batchOptions = () => plain({ ...options().options, mask: or(null, lists([Array(N).fill(true)], [1, Array(N - 1)], [], [[], []])), nVocab: or(null, { value: N, wrong: () => [N - 0.5, N + 1, 0, -N, NaN, 2 ** 32 + N, '8', true, {}] }),
     stride: or(null, { value: N, wrong: () => [N - 1, N + 0.5, NaN, Infinity, 0, -1, '8', {}] }), rowIndex: or(null, tokens([0], [1], [-1], [0, 0], [])), nThreads: int('logits.n_threads') });
 const PIECE = lists(PIECES, [5, true, undefined, '\uD800', [], {}, new ArrayBuffer(1), new Float32Array(1)]), ends = () => plain({
@@ -90,6 +91,7 @@ const when = () => plain({ count: word('tokens'), start: int('schedule.from'), s
     until: tokens([]), vocab: or(null, VOCAB), loop: or(null, loop()) });
 const how = () => plain({ rewind: flag(false), anyCase: flag(false) }), SEQUENCES = lists([[1, 2]], [null, 5, [], ['1'], [0.5]]);
 
+const TOKEN = { ...int('score.token'), wrong: () => [...int('score.token').wrong(), N, -1] };
 const CHAINS = lists([chain()], [null, 5, {}, matcher(), ban(), closed(chain())], []);
 
 // Each method: what it is called on, and its arguments. What has no arguments needs an object that can.
@@ -137,7 +139,11 @@ const calls = {
     'Chain.fromRequest': [word('vllm'), { value: { top_k: 5 }, wrong: () => [5, null, undefined, 5n, Symbol('x'), '{', '{"top_k":5}\0 rubbish', '{}{}', { no_such: 1 }, { top_k: 'x' }, circular(), []] },
         plain({ vocab: or(null, { value: N, wrong: () => [NaN, -1, 0.5, '8', {}, true] }), grammar: or(null, { ...any(null), wrong: () => MATCHER.wrong() }), handled: texts(['a']), lenient: flag(false), nPrompt: int('init_min_tokens.begin', 0), seed: or(null, settings().options.seed), thinking: or(null, { value: () => ban(), wrong: () => [5, 'a', {}] }), constraints: CONSTRAINTS, watermark: MARK })],
     'Chain.vocab': chain, 'Chain.nVocab': chain, 'Chain.settings': chain, 'Chain.clone': chain, 'Chain.text': [() => new Chain(vocab()), { make: vocab, wrong: () => VOCAB.wrong().filter((one) => one !== undefined) }], 'Chain.sample': [chain, floats(ROW, [...ROW, 1], [[...ROW]]), options()],
-    'Chain.verify': [chain, floats(Float32Array.of(...ROW, ...ROW)), tokens([1], [8], [-1], [1, 1]), plain({ probs: or(null, floats(Float32Array.from(ROW, () => 0.125), [NaN], [2])), method: word('ratio'), dtype: { value: 'float32', wrong: () => ['x', null, 5, 'float16'] } })],
+    'Chain.verify': [chain, floats(Float32Array.of(...ROW, ...ROW)), tokens([1], [8], [-1], [1, 1]), plain({ probs: or(null, floats(Float32Array.from(ROW, () => 0.125), [NaN], [2])), method: word('ratio'), dtype: { value: 'float32', wrong: () => ['x', null, 5, 'float16'] }, ...told() })],
+    'Chain.score': [chain, floats(ROW, [[...ROW]]), TOKEN], 'Chain.explain': [chain, floats(ROW, [[...ROW]]), TOKEN],
+    'Chain.replay': [chain, tokens([1], [-1], [2 ** 22])],
+    'Chain.replayCheck': [chain, floats([[...ROW]]), tokens([1], [N], [-1], [1, 1], []), plain({ mask: batchOptions().options.mask, dtype: options().options.dtype })],
+    rawLogprobs: [{ ...floats([[...ROW]]), wrong: () => floats([[...ROW]]).wrong().filter((one) => !(ArrayBuffer.isView(one) && one.length === N - 1)) }, plain({ logprobs: told().logprobs, ids: options().options.ids, mask: batchOptions().options.mask, dtype: options().options.dtype, tokens: or(null, tokens([1], [N], [-2], [1, 1], [])), nVocab: batchOptions().options.nVocab })],
     'Chain.update': [chain, settings()], 'Chain.get': [chain, text('temp', 'no_such', 'toString')], 'Chain.prev': [chain, int('prev.n')],
     'new Beams': [int('beam_params.n_beams'), int('beam_params.max_tokens', 5), plain({ ends: tokens([1], [-1]), lengthPenalty: real('beam_params.length_penalty', 1),
         earlyStopping: { value: 'never', wrong: () => [0, 1, 'ever', '', null, [], {}] }, nGroups: { value: 1, wrong: () => [2, -1, 0.5, '1', null, true, {}] },

@@ -4,6 +4,7 @@ from sampling import Chain, Constraint, Grammar, Matcher, Ngram, Text, Vocab, Wa
 chain = Chain(3)
 number: str = chain.sample([1.0])  # type: ignore
 pair: int = chain.sample([1.0], logprobs=3)  # type: ignore
+tokens: list[int] = chain.verify([[1.0]], [], logprobs=0)  # type: ignore
 chain.verify([[1.0]], [], method="fast")  # type: ignore
 Chain.from_request("bing", {})  # type: ignore
 Matcher("abc", Grammar.from_regex("a"))  # type: ignore

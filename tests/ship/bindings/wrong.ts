@@ -6,6 +6,10 @@ const chain = new Chain(3);
 const text: string = chain.sample([1]);
 // @ts-expect-error a token and its log-probabilities
 const token: number = chain.sample([1], { logprobs: 3 });
+// @ts-expect-error a token and its log-probabilities
+const supported: number = chain.sample([1], { support: 3 });
+// @ts-expect-error tokens and their log-probabilities
+const tokens: number[] = chain.verify([1], [], { logprobs: 0 });
 // @ts-expect-error no such method
 chain.verify([1], [], { method: 'fast' });
 // @ts-expect-error no such program
