@@ -239,6 +239,15 @@ class logits
         x.stride = stride;
         return x;
     }
+    // With a mask for all rows, or none.
+    samp_logits masked(const span<const uint32_t> &mask) const
+    {
+        check();
+        samp_logits x = get();
+        x.mask = mask.size() ? mask.data() : nullptr;
+        if (x.mask && mask.size() / ((n_vocab + 31) / 32) < n_rows) throw error(SAMP_E_RANGE, "mask");
+        return x;
+    }
 };
 
 // Why C has this status for row r.
@@ -268,13 +277,107 @@ template <class V> class passed : public V
     template <class T, class... A> passed(const T *data, whole<size_t> n, A... more) : V(data, n, more...) {}
 };
 
+// C has drawn from these rows, or has not: then the first row that says why is named.
+inline int64_t check_rows(int64_t result, const samp_logits &x, const char *name)
+{
+    if (result >= 0) return result;
+    const int status = static_cast<int>(result);
+    if (status == SAMP_E_NAN || status == SAMP_E_EMPTY)
+        for (size_t r = 0; r < x.n_rows; r++) {
+            const std::string why = reason(SAMP_OK, x, r);
+            if (why != samp_strerror(SAMP_OK)) throw error(status, "logits", "row " + std::to_string(r) + ": " + why);
+        }
+    return check_range(status, name);
+}
+
 struct logprob_set {
     samp_logprob chosen;
     std::vector<samp_logprob> top; // the best first
+    float entropy;                 // in nats
+    std::vector<float> given;      // the log-probabilities of the ids that were asked for
+};
+
+// The tokens that could have been drawn, and their share of the model's distribution.
+struct support_set {
+    size_t n;
+    double mass;
+    std::vector<samp_token> tokens; // [n], none: there are more than were asked for
+    std::vector<float> logprobs;    // [n] in the distribution drawn from
 };
 
 struct logprobs {
     logprob_set raw, processed; // of the row as given (with the mask); of the distribution drawn from
+    support_set support;        // if it was asked for
+};
+
+// What is to be told of the tokens of some rows. All memory is here before C draws.
+class telling
+{
+  public:
+    // top, ids, support: as batch_options'; rows 0: nothing is told
+    telling(size_t rows, size_t n_vocab, const whole<int32_t> &top, const span<const samp_token> &ids = {},
+            const whole<int32_t> &support = -1)
+        : told_(rows), sets_(rows), supports_(rows)
+    {
+        if (!rows) return;
+        const int32_t n = top.as("logprobs"), most = support.as("support");
+        if (n < 0 || n > SAMP_MAX_TOP_LOGPROBS) throw error(SAMP_E_RANGE, "logprobs");
+        if (most < -1 || most > SAMP_MAX_VOCAB) throw error(SAMP_E_RANGE, "support");
+        if (ids.size() > SAMP_MAX_TOP_LOGPROBS) throw error(SAMP_E_RANGE, "ids");
+        for (size_t i = 0; i < ids.size(); i++)
+            if (ids.data()[i] < 0 || static_cast<size_t>(ids.data()[i]) >= n_vocab) throw error(SAMP_E_RANGE, "ids");
+        for (size_t r = 0; r < rows; r++) {
+            ask(told_[r].raw, sets_[r].raw, n, ids);
+            ask(told_[r].processed, sets_[r].processed, n, ids);
+            if (most < 0) continue;
+            support_set &to = told_[r].support;
+            to.tokens.resize(std::min(static_cast<size_t>(most), n_vocab));
+            to.logprobs.resize(to.tokens.size());
+            supports_[r].tokens = to.tokens.empty() ? nullptr : to.tokens.data();
+            supports_[r].logprobs = to.tokens.empty() ? nullptr : to.logprobs.data();
+            supports_[r].capacity = to.tokens.size();
+            sets_[r].support = &supports_[r];
+        }
+    }
+    samp_logprobs *sets() { return sets_.empty() ? nullptr : sets_.data(); }
+    // What C has written; a row whose status is negative has chosen alone.
+    std::vector<logprobs> &read(const samp_token *status)
+    {
+        for (size_t r = 0; r < told_.size(); r++) {
+            const bool drawn = status[r] >= 0;
+            read(told_[r].raw, sets_[r].raw, drawn);
+            read(told_[r].processed, sets_[r].processed, drawn);
+            const samp_support &from = supports_[r];
+            support_set &to = told_[r].support;
+            to.n = from.n;
+            to.mass = from.mass;
+            to.tokens.resize(drawn && from.n <= from.capacity ? from.n : 0);
+            to.logprobs.resize(to.tokens.size());
+        }
+        return told_;
+    }
+
+  private:
+    static void ask(logprob_set &to, samp_logprob_set &from, int32_t n, const span<const samp_token> &ids)
+    {
+        to.top.resize(static_cast<size_t>(n));
+        to.given.resize(ids.size());
+        from.top_logprobs = n ? to.top.data() : nullptr;
+        from.n_top = n;
+        from.ids = ids.size() ? ids.data() : nullptr;
+        from.n_ids = static_cast<int32_t>(ids.size());
+        from.id_logprobs = ids.size() ? to.given.data() : nullptr;
+    }
+    static void read(logprob_set &to, const samp_logprob_set &from, bool drawn)
+    {
+        to.chosen = from.chosen;
+        to.entropy = from.entropy;
+        to.top.resize(drawn ? static_cast<size_t>(from.n_top_found) : 0);
+        if (!drawn) to.given.clear();
+    }
+    std::vector<logprobs> told_;
+    std::vector<samp_logprobs> sets_;
+    std::vector<samp_support> supports_;
 };
 
 // ---- vocabularies and grammars; they live as long as something needs them ----
@@ -753,6 +856,7 @@ class chain : public sampler
         sampler::operator=(std::move(from));
         request_ = std::move(from.request_);
         values_ = std::move(values);
+        own_end_ = from.own_end_;
         return *this;
     }
     chain copy() const { return *this; }
@@ -765,13 +869,54 @@ class chain : public sampler
         const samp_token token = samp_sample(open(), row, n_vocab);
         return token < 0 ? check_drawn(token, logits(row, n_vocab), "n") : token;
     }
-    // mask: bit i % 32 of word i / 32 set: token i is allowed. top: how many of the most likely tokens *told gets too.
+    // mask: bit i % 32 of word i / 32 set: token i is allowed. top: how many of the most likely tokens *told gets;
+    // ids, support: as batch_options'.
     samp_token sample(passed<logits> &&row, passed<span<const uint32_t>> &&mask = {}, logprobs *told = nullptr,
-                      whole<int32_t> top = 0);
+                      whole<int32_t> top = 0, passed<span<const samp_token>> &&ids = {}, whole<int32_t> support = -1);
+
+    // What the chain would give a token of this row of float now, and what removes it.
+    samp_score_result score(passed<logits> &&row, whole<samp_token> token)
+    {
+        samp_score_result out = samp_score_result();
+        const samp_token of = token.as("token");
+        check_drawn(samp_score(open(), floats(row), row.n_vocab, of, &out), row, "token");
+        return out;
+    }
+    // What each sampler that is on leaves.
+    std::vector<samp_explained> explain(passed<logits> &&row, whole<samp_token> token)
+    {
+        std::vector<samp_explained> lines(256); // a chain that works on rows has no more
+        const samp_token of = token.as("token");
+        const int32_t n = check_drawn(samp_explain(open(), floats(row), row.n_vocab, of, lines.data(), lines.size()),
+                                      row, "token");
+        lines.resize(std::min(static_cast<size_t>(n), lines.size()));
+        return lines;
+    }
+    // A copy that gives these tokens instead of drawing, the first one at the position 0: so its logprobs are told as
+    // if the chain had drawn them. A token that the chain removes comes all the same.
+    chain replay(passed<span<const samp_token>> &&tokens) const
+    {
+        chain other(copy());
+        other.replace(-1, member(samp_init_replay(tokens.data(), tokens.size())));
+        return other;
+    }
+    // Where is a text not what this chain draws? The first row from which it draws another token than the row's of
+    // tokens; tokens.size(): none. The chain moves as if it had drawn the rows up to that one.
+    size_t replay_check(passed<logits> &&rows, passed<span<const samp_token>> &&tokens,
+                        passed<span<const uint32_t>> &&mask = {})
+    {
+        const samp_logits x = rows.masked(mask);
+        fits(rows.n_vocab);
+        if (tokens.size() != rows.n_rows) throw error(SAMP_E_RANGE, "tokens");
+        return static_cast<size_t>(check_rows(samp_replay_check(open(), &x, tokens.data()), x, "logits"));
+    }
 
     // How much of a draft is right? The tokens that are accepted, and one more. rows: draft.tokens.size() + 1 of float.
     // If a row behind the first one is broken, it is a batch_error: the tokens before it, and its status, are in it.
-    std::vector<samp_token> verify(passed<logits> &&rows, const draft &of, method::how how = method::exact)
+    // *told gets what there is to tell of each token; top, support: as batch_options'.
+    std::vector<samp_token> verify(passed<logits> &&rows, const draft &of, method::how how = method::exact,
+                                   std::vector<logprobs> *told = nullptr, whole<int32_t> top = 0,
+                                   whole<int32_t> support = -1)
     {
         size_t n = of.tokens.size(), n_ids = of.ids.size();
         if (!how) throw error(SAMP_E_NULL, "how");
@@ -789,9 +934,17 @@ class chain : public sampler
         d.ids = of.ids.data();
         d.n_top = n_ids ? n_ids / n : 0;
         std::vector<samp_token> out(n + 1, -1);
+        telling tells(told ? n + 1 : 0, rows.n_vocab, top, {}, support);
+        d.logprobs = tells.sets();
         int32_t accepted = how(open(), static_cast<const float *>(rows.data), rows.n_vocab, &d, out.data());
         out.resize(static_cast<size_t>(check_drawn(accepted, rows, "draft")) + 1);
         n = out.size() - 1;
+        if (told) {
+            out.resize(of.tokens.size() + 1, -1);
+            told->swap(tells.read(out.data()));
+            told->resize(n + (out[n] >= 0));
+            out.resize(n + 1);
+        }
         if (out[n] < 0) throw batch_error(out, n, reason(out[n], rows.get(), n));
         return out;
     }
@@ -818,6 +971,7 @@ class chain : public sampler
         int32_t n = size(), at = i.as("i") < 0 ? i.as("i") + n : i.as("i");
         if (at < 0 || at >= n) throw error(SAMP_E_RANGE, "i");
         insert(at, std::move(s));
+        own_end_ = own_end_ || at == n - 1;
         std::unique_ptr<samp_sampler, deleter> old(samp_chain_remove(get(), at + 1));
         const auto its = std::partition(kept_.begin(), kept_.end(),
                                         [&](const borrowed &one) { return one.first != old.get(); });
@@ -839,6 +993,7 @@ class chain : public sampler
         all.insert(all.end(), values.begin(), values.end());
         std::unique_ptr<samp_settings, deleter> with = set(all);
         check(samp_chain_update(open(), samp_settings_params(with.get())));
+        if (own_end_) samp_free(samp_chain_remove(get(), size() - 2)); // the new draw, in front of it
         values_.swap(all);
     }
 
@@ -867,6 +1022,14 @@ class chain : public sampler
 
   private:
     friend class text;
+    const float *floats(const logits &row) const
+    {
+        if (row.dtype != SAMP_F32) throw error(SAMP_E_DTYPE, "logits");
+        row.check();
+        if (row.n_rows != 1) throw error(SAMP_E_RANGE, "logits");
+        fits(row.n_vocab);
+        return static_cast<const float *>(row.data);
+    }
     chain(const chain &) = default;
     chain(const vocab &of, std::shared_ptr<const std::function<void(samp_settings *)>> request)
         : sampler(of), request_(std::move(request))
@@ -928,6 +1091,7 @@ class chain : public sampler
 
     std::shared_ptr<const std::function<void(samp_settings *)>> request_; // what it sets comes first
     settings values_;
+    bool own_end_ = false; // what selects is not from parameters
 };
 
 // ---- batches ----
@@ -938,8 +1102,10 @@ struct batch_options {
     span<const int32_t> row_index; // [n_rows] chain r reads this row; none: row r
     std::vector<logprobs> *told;   // gets those of each row
     whole<int32_t> top;            // how many of the most likely tokens are in them
+    span<const samp_token> ids;    // tokens whose log-probabilities are in them too
+    whole<int32_t> support;        // they have the tokens that could be drawn, if they are at most so many; -1: not
     whole<int32_t> n_threads;      // with OpenMP; 0: its choice
-    batch_options() : mask_stride(0), told(nullptr), top(0), n_threads(0) {}
+    batch_options() : mask_stride(0), told(nullptr), top(0), support(-1), n_threads(0) {}
 };
 
 // A token for each chain; the same as chain::sample's for the row. A row that fails leaves its chain as it was; when
@@ -966,39 +1132,18 @@ inline std::vector<samp_token> sample_batch(passed<span<chain *const>> &&chains,
     if (how.mask.size() && n) // without products, which could wrap
         if (how.mask.size() < words || (n > 1 && (how.mask.size() - words) / (n - 1) < step))
             throw error(SAMP_E_RANGE, "mask");
-    const int32_t top = how.told ? how.top.as("logprobs") : 0;
-    if (top < 0 || top > SAMP_MAX_TOP_LOGPROBS) throw error(SAMP_E_RANGE, "logprobs");
-
-    std::vector<logprobs> told(how.told ? n : 0);
-    std::vector<samp_logprobs> sets(told.size());
-    for (size_t r = 0; r < sets.size(); r++) {
-        logprob_set *to[] = { &told[r].raw, &told[r].processed };
-        samp_logprob_set *from[] = { &sets[r].raw, &sets[r].processed };
-        for (int k = 0; k < 2; k++) {
-            to[k]->top.resize(static_cast<size_t>(top));
-            from[k]->top_logprobs = top ? to[k]->top.data() : nullptr;
-            from[k]->n_top = top;
-        }
-    }
+    telling tells(how.told ? n : 0, rows.n_vocab, how.top, how.ids, how.support);
     samp_logits x = rows.get();
     x.n_rows = n;
     x.row_index = how.row_index.data();
     x.mask = how.mask.data();
     x.mask_stride = step;
-    x.logprobs = sets.empty() ? nullptr : sets.data();
+    x.logprobs = tells.sets();
     x.n_threads = how.n_threads.as("n_threads");
     if (x.n_threads < 0) throw error(SAMP_E_RANGE, "n_threads");
     std::vector<samp_token> out(n);
     if (n) check_range(samp_sample_batch(handles.data(), &x, out.data()), "chains");
-    for (size_t r = 0; r < sets.size(); r++) {
-        logprob_set *to[] = { &told[r].raw, &told[r].processed };
-        const samp_logprob_set *from[] = { &sets[r].raw, &sets[r].processed };
-        for (int k = 0; k < 2; k++) {
-            to[k]->chosen = from[k]->chosen;
-            to[k]->top.resize(out[r] < 0 ? 0 : static_cast<size_t>(from[k]->n_top_found));
-        }
-    }
-    if (how.told) how.told->swap(told);
+    if (how.told) how.told->swap(tells.read(out.data()));
     for (size_t r = 0; r < n; r++)
         if (out[r] < 0) throw batch_error(out, r, reason(out[r], x, r));
     return out;
@@ -1013,7 +1158,7 @@ inline std::vector<samp_token> sample_batch(std::vector<chain> &chains, passed<l
 }
 
 inline samp_token chain::sample(passed<logits> &&row, passed<span<const uint32_t>> &&mask, logprobs *told,
-                                whole<int32_t> top)
+                                whole<int32_t> top, passed<span<const samp_token>> &&ids, whole<int32_t> support)
 {
     row.check();
     if (row.n_rows != 1) throw error(SAMP_E_RANGE, "logits");
@@ -1025,6 +1170,8 @@ inline samp_token chain::sample(passed<logits> &&row, passed<span<const uint32_t
     how.mask = mask;
     how.told = told ? &all : nullptr;
     how.top = top;
+    how.ids = ids;
+    how.support = support;
     how.n_threads = 1;
     try {
         samp_token token = sample_batch({ self }, std::move(row), how)[0];
@@ -1033,6 +1180,25 @@ inline samp_token chain::sample(passed<logits> &&row, passed<span<const uint32_t
     } catch (const batch_error &e) {
         throw error(e.status, "", e.reason);
     }
+}
+
+// The log-probabilities of rows without chains, of a prompt for example. tokens: those that chosen tells of, one for
+// each row, -1: none; no tokens: none of any. top, ids: as batch_options'.
+inline std::vector<logprob_set> raw_logprobs(passed<logits> &&rows, passed<span<const samp_token>> &&tokens = {},
+                                             whole<int32_t> top = 0, passed<span<const samp_token>> &&ids = {},
+                                             passed<span<const uint32_t>> &&mask = {})
+{
+    samp_logits x = rows.masked(mask);
+    if (tokens.size() && tokens.size() != x.n_rows) throw error(SAMP_E_RANGE, "tokens");
+    telling tells(x.n_rows, x.n_vocab, top, ids);
+    x.logprobs = tells.sets();
+    for (size_t r = 0; r < x.n_rows; r++) x.logprobs[r].raw.chosen.token = tokens.size() ? tokens.data()[r] : -1;
+    std::vector<logprob_set> all(x.n_rows);
+    const std::vector<samp_token> drawn(x.n_rows);
+    if (x.n_rows) check_rows(samp_raw_logprobs(&x), x, "tokens");
+    std::vector<logprobs> &told = tells.read(drawn.data());
+    for (size_t r = 0; r < all.size(); r++) all[r] = std::move(told[r].raw);
+    return all;
 }
 
 // Classifier-free guidance: a row of what the model says with the prompt and what it says without.

@@ -147,6 +147,10 @@ static void test_numbers()
     REFUSES(uint64_t, "position", c.set_position(v));
     REFUSES(size_t, "n", c.sample(row.data(), v));
     REFUSES(int32_t, "logprobs", c.sample(row, {}, &told, v));
+    REFUSES(int32_t, "support", c.sample(row, {}, &told, 0, {}, v));
+    REFUSES(token, "token", c.score(row, v));
+    REFUSES(token, "token", c.explain(row, v));
+    REFUSES(int32_t, "logprobs", raw_logprobs(row, {}, v));
     REFUSES(int32_t, "i", c.insert(v, only(1)));
     REFUSES(int32_t, "i", c.replace(v, only(1)));
     REFUSES(size_t, "n", c.prev(v));
@@ -215,6 +219,17 @@ static void test_numbers()
     FAILS(c.sample(row.data(), 0), "no token is left");
     FAILS(c.sample(row.data(), SAMP_MAX_VOCAB + 1), "n: a value");
     FAILS(c.sample(row, {}, &told, -1), "logprobs: a value");
+    FAILS(c.sample(row, {}, &told, 0, { -1 }), "ids: a value");
+    FAILS(c.sample(row, {}, &told, 0, { static_cast<token>(row.size()) }), "ids: a value");
+    FAILS(c.sample(row, {}, &told, 0, {}, -2), "support: a value");
+    FAILS(c.sample(row, {}, &told, 0, {}, SAMP_MAX_VOCAB + 1), "support: a value");
+    FAILS(c.score(row, -1), "token: a value");
+    FAILS(c.explain(row, static_cast<token>(row.size())), "token: a value");
+    FAILS(c.replay({ 1, -1 }), "tokens: a value");
+    FAILS(c.replay_check(row, { 1, 2 }), "tokens: a value");
+    FAILS(raw_logprobs(row, { 1, 2 }), "tokens: a value");
+    FAILS(raw_logprobs(row, { static_cast<token>(row.size()) }), "tokens: a value");
+    FAILS(raw_logprobs(row, {}, 0, { -1 }), "ids: a value");
     FAILS(c.insert(-1, only(1)), "i: a value");
     FAILS(c.insert(c.size() + 1, only(1)), "i: a value");
     FAILS(c.replace(c.size(), only(1)), "i: a value");
@@ -283,6 +298,11 @@ static void test_arrays()
     FAILS(c.sample(static_cast<const float *>(nullptr), 4), "pointer is NULL");
     FAILS(sample_batch(chains, logits(static_cast<const double *>(nullptr), 4, 4)), "pointer is NULL");
     FAILS(c.verify(row, draft(), nullptr), "how: a required pointer");
+    const double wide_row[] = { 1, 2, 3, 4 };
+    FAILS(c.score(logits(wide_row, 4), 1), "logits");
+    FAILS(c.score(logits(rows.data(), 2, 4), 1), "logits: a value");
+    FAILS(c.replay_check(logits(rows.data(), 4, 4), { 1, 1, 1, 1 }, { 15u }), "mask: a value");
+    FAILS(raw_logprobs(logits(rows.data(), 4, 4), {}, 0, {}, { 15u }), "mask: a value");
     chain *none[] = { nullptr };
     FAILS(sample_batch(none, row), "chains: a required pointer");
     // an empty list is none, wherever it points
@@ -348,6 +368,10 @@ static void test_moved()
     MOVED(c.sample(row.data(), row.size()));
     MOVED(c.sample(row, { 1u }));
     MOVED(c.verify(row, draft()));
+    MOVED(c.score(row, 1));
+    MOVED(c.explain(row, 1));
+    MOVED(c.replay({ 1 }));
+    MOVED(c.replay_check(row, { 1 }));
     MOVED(c.insert(0, only(1)));
     MOVED(c.replace(-1, only(1)));
     MOVED(c.size());
@@ -575,10 +599,19 @@ static void test_no_memory()
     allocate_in_vain(batch, all);
     const auto single = [&] {
         logprobs told;
-        chains[0].sample({ 1.0f, 3.0f }, { 3u }, &told, 2);
-        CHECK(told.raw.top.size() == 2);
+        chains[0].sample({ 1.0f, 3.0f }, { 3u }, &told, 2, { 1 }, 2);
+        CHECK(told.raw.top.size() == 2 && told.raw.given.size() == 1);
     };
     allocate_in_vain(single, all);
+    const auto verifying = [&] {
+        std::vector<logprobs> told;
+        chains[0].verify(logits(rows, 1, 3), draft(), method::exact, &told, 2, 2);
+        CHECK(told.size() == 1);
+    };
+    allocate_in_vain(verifying, all);
+    allocate_in_vain([&] { chains[0].replay({ 1, 2 }); }, all);
+    allocate_in_vain([&] { chains[0].explain(logits(rows, 3), 1); }, all);
+    allocate_in_vain([&] { raw_logprobs(logits(rows, 3, 3), { 1, 2, 0 }, 2); }, none);
 }
 
 // ---- lives ----

@@ -380,6 +380,108 @@ static void test_drafts()
     CHECK(thrown);
 }
 
+// What a chain leaves, by a sorted copy and doubles.
+static void test_told()
+{
+    for (int seed = 0; seed < 100; seed++) {
+        const size_t n = 3 + static_cast<size_t>(seed) % 50,
+                     k = std::min<size_t>(1 + static_cast<size_t>(seed) % 5, n);
+        row logit(n);
+        std::vector<samp_token> left(n);
+        double model = 0, kept = 0, weights = 0, raw = 0, processed = 0;
+        for (size_t i = 0; i < n; i++) {
+            logit[i] = static_cast<float>((static_cast<int>(i) + seed) * 7919 % 1000) / 250;
+            left[i] = static_cast<samp_token>(i);
+            model += std::exp(static_cast<double>(logit[i]));
+        }
+        const auto l = [&](samp_token t) { return static_cast<double>(logit[static_cast<size_t>(t)]); };
+        std::stable_sort(left.begin(), left.end(), [&](samp_token a, samp_token b) { return l(a) > l(b); });
+        left.resize(k);
+        std::sort(left.begin(), left.end());
+        for (samp_token t : left) kept += std::exp(l(t)), weights += std::exp(2 * l(t));
+        for (float x : logit)
+            raw -= std::exp(static_cast<double>(x)) / model * (static_cast<double>(x) - std::log(model));
+        for (samp_token t : left) processed -= std::exp(2 * l(t)) / weights * (2 * l(t) - std::log(weights));
+        chain c({ { "top_k", std::to_string(k) },
+                  { "top_p", "1" },
+                  { "min_p", "0" },
+                  { "temp", "0.5" },
+                  { "seed", "3" } });
+        const samp_token ids[] = { 0, static_cast<samp_token>(n) - 1 };
+        const samp_score_result score = c.score(logit, ids[0]);
+        const std::vector<samp_explained> lines = c.explain(logit, ids[0]);
+        logprobs told;
+        const samp_token token = c.sample(logit, {}, &told, 1, ids, k);
+        const bool has = std::binary_search(left.begin(), left.end(), ids[0]);
+        CHECK(told.support.tokens == left && told.support.n == k && lines.back().n_left == k);
+        CHECK(std::binary_search(left.begin(), left.end(), token) && told.raw.top.size() == 1);
+        CHECK(std::fabs(told.support.mass - kept / model) < 1e-6);
+        for (size_t i = 0; i < k; i++)
+            CHECK(std::fabs(static_cast<double>(told.support.logprobs[i]) - (2 * l(left[i]) - std::log(weights))) <
+                  1e-5);
+        for (size_t i = 0; i < 2; i++)
+            CHECK(std::fabs(static_cast<double>(told.raw.given[i]) - (l(ids[i]) - std::log(model))) < 1e-5);
+        CHECK(std::fabs(static_cast<double>(told.raw.entropy) - raw) < 1e-4);
+        CHECK(std::fabs(static_cast<double>(told.processed.entropy) - processed) < 1e-4);
+        CHECK(!(score.raw < told.raw.given[0]) && !(score.raw > told.raw.given[0]));
+        CHECK(has == !score.removed_by && (has || std::string(score.removed_by) == "top-k"));
+    }
+    logprobs told;
+    chain c({ { "top_k", "3" } });
+    c.sample(make_row(0), {}, &told, 0, {}, 2);
+    CHECK(told.support.n == 3 && told.support.tokens.empty() && told.support.mass > 0);
+    c.sample(make_row(0), {}, &told);
+    CHECK(told.support.n == 0 && told.raw.entropy > 0);
+}
+
+static void test_replays()
+{
+    row data = all_rows(6);
+    const row one = make_row(0);
+    const chain::settings kinds[] = { { { "top_k", "5" } }, { { "xtc_probability", "0.5" } }, { { "temp", "0" } } };
+    for (chain::settings with : kinds) {
+        with.emplace_back("seed", "8");
+        chain c(with);
+        std::vector<samp_token> text;
+        std::vector<logprobs> told(6), verified;
+        for (size_t r = 0; r < 6; r++) text.push_back(c.sample(logits(&data[r * N], N), {}, &told[r], 2, {}, N));
+        chain again = chain(with).replay(text), fresh(with);
+        for (size_t r = 0; r < 6; r++) {
+            logprobs of;
+            CHECK(again.sample(logits(&data[r * N], N), {}, &of, 2, {}, N) == text[r]);
+            if (with[0].first == "temp") continue; // of greedy a replay has only the chain before it
+            CHECK(of.support.tokens == told[r].support.tokens && of.support.logprobs == told[r].support.logprobs);
+            CHECK(!std::memcmp(&of.processed.chosen, &told[r].processed.chosen, sizeof(samp_logprob)));
+        }
+        FAILS(again.sample(one), "no token");
+        again.rollback(3);
+        again.update({ { "temp", "0.5" } });
+        CHECK(again.sample(one) == text[3] && again.copy().sample(one) == text[4]);
+        CHECK(again.position() == 4 && again.describe().find("dist") == std::string::npos);
+        CHECK(fresh.replay_check(logits(data.data(), 6, N), text) == 6 && fresh.save() == c.save());
+        std::vector<samp_token> other = text;
+        other[3] = (text[3] + 1) % static_cast<samp_token>(N);
+        CHECK(chain(with).replay_check(logits(data.data(), 6, N), other) == 3);
+        draft d;
+        d.tokens = span<const samp_token>(other.data(), 5);
+        CHECK(chain(with).verify(logits(data.data(), 6, N), d, method::exact, &verified, 2, N).size() == 4);
+        CHECK(verified.size() == 4 && verified[3].support.tokens == told[3].support.tokens);
+        CHECK(verified[3].processed.chosen.token == text[3] && verified[3].raw.top.size() == 2);
+        const std::vector<logprob_set> raw = raw_logprobs(logits(data.data(), 6, N), text, 2);
+        for (size_t r = 0; r < 6; r++) {
+            CHECK(!std::memcmp(&raw[r].chosen, &told[r].raw.chosen, sizeof(samp_logprob)));
+            CHECK(raw[r].top.size() == 2 && raw[r].top[1].token == told[r].raw.top[1].token);
+        }
+    }
+    CHECK(raw_logprobs(one)[0].chosen.token == -1);
+    const uint32_t mask[] = { 4, 0, 4, 0, 4, 0, 4, 0, 4, 0, 4, 0 }; // token 2 alone
+    CHECK(seeded(8).replay_check(logits(data.data(), 6, N), { 2, 2, 2, 2, 2, 2 }, mask) == 6);
+    CHECK(raw_logprobs(logits(data.data(), 6, N), { 2, 2, 2, 2, 2, 3 }, 0, {}, mask)[5].chosen.logprob < -1e30f);
+    data[2 * N] = NAN;
+    FAILS(raw_logprobs(logits(data.data(), 6, N)), "row 2: logit 0 is NaN");
+    FAILS(seeded(8).replay_check(logits(&data[2 * N], 2, N), { 1, 1 }), "row 0: logit 0 is NaN");
+}
+
 static void test_settings()
 {
     chain c({ { "seed", "1" }, { "temp", "0.5" }, { "dry_breakers", "a" } }, vocab({ "a", "b", "c" }));
@@ -527,13 +629,16 @@ static void test_texts()
 /* transformers' results, as in unit/test_search.c; chains follow their beams; a state goes on. */
 static void test_beams()
 {
-    const float p[4][4] = { { .4f, .3f, .2f, .1f }, { .1f, .3f, .2f, .4f }, { .25f, .15f, .45f, .15f }, { .2f, .15f, .05f, .6f } };
+    const float p[4][4] = {
+        { .4f, .3f, .2f, .1f }, { .1f, .3f, .2f, .4f }, { .25f, .15f, .45f, .15f }, { .2f, .15f, .05f, .6f }
+    };
     const std::vector<samp_token> ends(1, 3), best = { 1, 2, 3 };
     beam_options how;
     how.ends = ends;
     beams b(2, 5, how), other(2, 5, how);
     std::vector<chain> all;
-    for (int i = 0; i < 2; i++) all.push_back(chain({ { "temp", "0" }, { "top_k", "0" }, { "top_p", "1" }, { "min_p", "0" } }));
+    for (int i = 0; i < 2; i++)
+        all.push_back(chain({ { "temp", "0" }, { "top_k", "0" }, { "top_p", "1" }, { "min_p", "0" } }));
     const std::vector<chain *> chains = { &all[0], &all[1] };
     std::vector<beams::beam> live(1);
     for (int step = 0; !live.empty(); step++) {
@@ -738,6 +843,8 @@ int main()
     test_constraints();
     test_watermarks();
     test_drafts();
+    test_told();
+    test_replays();
     test_settings();
     test_cuts();
     test_texts();
@@ -747,5 +854,5 @@ int main()
     test_files();
     test_requests();
     CHECK(counted_live() == 0);
-    std::puts("14 tests");
+    std::puts("16 tests");
 }
