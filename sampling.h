@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10432 samplers/gumbel.h               25681 grammar/runs.h
-     321 api/config.h                    10542 watermark/function.h            25893 grammar/entries.h
-     352 api/types.h                     10655 watermark/text.h                26466 grammar/accepting.h
-     674 api/missing.h                   10841 watermark/draw.h                26805 grammar/history.h
-     689 api/sample.h                    11046 samplers/mirostat.h             26906 grammar/waiting.h
-     891 api/chains.h                    11269 samplers/adaptive_p.h           27213 grammar/room.h
-    1197 api/samplers.h                  11418 samplers/ras.h                  27579 grammar/sampler.h
-    1591 api/gumbel.h                    11481 samplers/replay.h               27833 grammar/forced.h
-    1620 api/operator.h                  11532 samplers/custom.h               28020 grammar/hooks.h
-    1679 api/kv.h                        11581 config/describe.h               28141 schema/head.h
-    1876 api/llama_cpp.h                 11750 config/from_params.h            28329 schema/errors.h
-    1924 api/text_error.h                11806 config/orders.h                 28444 schema/collections.h
-    1943 api/grammar.h                   12078 config/numbers.h                28477 schema/references.h
-    2257 api/shards.h                    12223 config/set.h                    28793 schema/strings.h
-    2370 api/peers.h                     12399 config/texts.h                  28854 schema/numbers.h
-    2516 api/drafts.h                    12578 config/settings.h               29075 schema/sets.h
-    2675 api/constraints.h               12693 life/rollback.h                 29347 schema/formats.h
-    3078 api/watermark.h                 12931 life/chain.h                    29616 schema/scalars.h
-    3252 api/stop.h                      13227 life/members.h                  29932 schema/goals.h
-    3392 api/vocab.h                     13337 life/update.h                   30175 schema/alternatives.h
-    3435 api/search.h                    13507 life/copy.h                     30715 schema/objects.h
-    3609 api/parts.h                     13676 rows/row.h                      31298 schema/arrays.h
-    3661 base/switches.h                 13878 rows/reserve.h                  31664 schema/satisfiable.h
-    3964 base/random.h                   13946 rows/pieces.h                   31812 schema/whole.h
-    3984 base/mt19937.h                  14055 rows/compact.h                  31991 tags/head.h
-    4056 base/exact.h                    14236 rows/sums.h                     32118 tags/words.h
-    4273 base/bits128.h                  14363 rows/changes.h                  32232 tags/inside.h
-    4349 base/elements.h                 14440 rows/cuts.h                     32373 tags/formats.h
-    4475 watermark/colours.h             14896 rows/typical.h                  32777 grammar/grammars.h
-    4538 kernels/llama_cpp/contract.h    15204 rows/tail_free.h                32845 peers/tables.h
-    4560 kernels/contract.h              15272 rows/selecting.h                33304 peers/values.h
-    4646 kernels/scalar.h                15415 rows/mirostat.h                 33800 peers/llama_server.h
-    4850 kernels/llama_cpp/scalar.h      15495 watermark/rows.h                33868 peers/stops.h
-    4859 kernels/sets.h                  15605 rows/flat.h                     33927 peers/wishes.h
-    4908 kernels/vectors.h               15675 rows/logprobs.h                 33969 peers/fields.h
-    4990 kernels/avx512.h                15817 rows/support.h                  34280 peers/requests.h
-    5075 kernels/avx2.h                  15957 rows/step.h                     34488 vocab/pieces.h
-    5139 kernels/sse2.h                  15974 run/apply.h                     34666 vocab/tokenizer_json.h
-    5156 kernels/neon.h                  16041 run/writing.h                   34884 vocab/gguf.h
-    5179 kernels/wasm.h                  16140 run/arrays.h                    35059 shards/head.h
-    5195 kernels/generic.h               16221 run/walk.h                      35144 shards/bytes.h
-    5215 kernels/shared.h                16329 run/again.h                     35241 shards/merging.h
-    5339 kernels/passes.h                16394 run/finish.h                    35530 shards/row.h
-    6023 kernels/llama_cpp/passes.h      16435 run/draw.h                      35653 shards/answers.h
-    6075 kernels/check.h                 16523 run/sample.h                    36097 shards/logprobs.h
-    6097 kernels/dispatch.h              16660 run/explain.h                   36355 shards/taking.h
-    6296 core/thresholds.h               16775 watermark/making.h              36492 shards/asking.h
-    6389 core/array.h                    16996 watermark/tails.h               36621 shards/prefix.h
-    6804 core/table.h                    17093 watermark/detect.h              36843 shards/plans.h
-    6975 core/windows.h                  17318 run/verify.h                    37289 samplers/plans.h
-    7063 constraints/record.h            17423 run/batch.h                     37551 shards/way.h
-    7133 watermark/record.h              17609 run/replay.h                    37697 shards/memory.h
-    7152 rows/work.h                     17694 run/guide.h                     37766 shards/batch.h
-    7185 life/past.h                     17735 life/state.h                    38170 drafts/head.h
-    7244 core/record.h                   17896 operator/weights.h              38221 drafts/block.h
-    7409 core/plans.h                    17971 operator/search.h               38404 drafts/tree.h
-    7435 core/fields.h                   18102 operator/run.h                  38527 drafts/relaxed.h
-    7532 core/owners.h                   18262 kv/cells.h                      38608 drafts/ngram.h
-    7599 core/mt19937.h                  18286 kv/making.h                     38744 search/head.h
-    7654 core/no_mt19937.h               18506 kv/slot.h                       38964 search/rows.h
-    7678 core/making.h                   18638 kv/sequences.h                  39046 search/states.h
-    7836 core/streams.h                  18768 kv/data.h                       39133 search/beams.h
-    7872 life/state_fields.h             18897 kv/update.h                     39516 search/unmask.h
-    7960 samplers/llama_cpp.h            19015 kv/state.h                      39637 text/automaton.h
-    8100 samplers/logit_bias.h           19214 llama_cpp/functions.h           39708 grammar/patterns.h
-    8184 samplers/patch.h                19276 llama_cpp/object.h              39857 constraints/automaton.h
-    8232 samplers/penalties.h            19329 llama_cpp/vocabulary.h          39896 constraints/making.h
-    8374 samplers/dry.h                  19404 text/reading.h                  40142 constraints/sampler.h
-    8906 samplers/cut.h                  19510 text/strings.h                  40231 constraints/constructors.h
-    8926 samplers/top_n_sigma.h          19608 text/values.h                   40609 constraints/patterns.h
-    9061 samplers/top_k.h                19762 text/documents.h                40698 constraints/looking.h
-    9116 samplers/tail_free.h            19835 grammar/head.h                  40768 constraints/thinking.h
-    9233 samplers/typical.h              19839 grammar/tree.h                  41011 constraints/schedule.h
-    9294 samplers/top_p.h                20488 grammar/building.h              41094 constraints/accepting.h
-    9330 samplers/min_p.h                20888 grammar/finishing.h             41275 constraints/drawing.h
-    9366 samplers/by_sums.h              21191 grammar/reading.h               41512 constraints/state.h
-    9495 samplers/top_h.h                21280 grammar/gbnf.h                  41576 constraints/kind.h
-    9545 samplers/min_k.h                21573 grammar/regex.h                 41635 constraints/top_p_decay.h
-    9604 samplers/xtc.h                  21990 grammar/derivatives.h           41711 constraints/timestamps.h
-    9725 samplers/infill.h               22682 grammar/searching.h             41905 constraints/accessors.h
-    9832 samplers/temperature.h          22966 grammar/vocabulary.h            42012 stop/head.h
-   10001 samplers/smoothing.h            23420 grammar/triggers.h              42077 stop/search.h
-   10082 samplers/softmax.h              23894 grammar/matcher.h               42198 stop/making.h
-   10111 samplers/drafted.h              24172 grammar/cache.h                 42355 stop/text.h
-   10136 samplers/greedy.h               24455 grammar/moving.h                42507 stop/patterns.h
-   10166 samplers/choose.h               24906 grammar/visits.h                42579 stop/settings.h
-   10252 samplers/ratio.h                25196 grammar/states.h                42610 core/kinds.h
-   10316 samplers/draw.h                 25354 grammar/items.h                 42652 base/restore.h
-   10406 samplers/dist.h                 25478 grammar/masks.h                 42665 api/license.h
+       2 api/opening.h                   10432 samplers/gumbel.h               25686 grammar/runs.h
+     321 api/config.h                    10542 watermark/function.h            25898 grammar/entries.h
+     352 api/types.h                     10655 watermark/text.h                26471 grammar/accepting.h
+     674 api/missing.h                   10841 watermark/draw.h                26810 grammar/history.h
+     689 api/sample.h                    11046 samplers/mirostat.h             26911 grammar/waiting.h
+     891 api/chains.h                    11269 samplers/adaptive_p.h           27218 grammar/room.h
+    1197 api/samplers.h                  11418 samplers/ras.h                  27584 grammar/sampler.h
+    1591 api/gumbel.h                    11481 samplers/replay.h               27838 grammar/forced.h
+    1620 api/operator.h                  11532 samplers/custom.h               28025 grammar/hooks.h
+    1679 api/kv.h                        11581 config/describe.h               28146 schema/head.h
+    1876 api/llama_cpp.h                 11750 config/from_params.h            28334 schema/errors.h
+    1924 api/text_error.h                11806 config/orders.h                 28449 schema/collections.h
+    1943 api/grammar.h                   12078 config/numbers.h                28482 schema/references.h
+    2257 api/shards.h                    12223 config/set.h                    28798 schema/strings.h
+    2370 api/peers.h                     12399 config/texts.h                  28859 schema/numbers.h
+    2516 api/drafts.h                    12578 config/settings.h               29080 schema/sets.h
+    2675 api/constraints.h               12693 life/rollback.h                 29352 schema/formats.h
+    3078 api/watermark.h                 12931 life/chain.h                    29621 schema/scalars.h
+    3252 api/stop.h                      13227 life/members.h                  29937 schema/goals.h
+    3392 api/vocab.h                     13337 life/update.h                   30180 schema/alternatives.h
+    3435 api/search.h                    13507 life/copy.h                     30720 schema/objects.h
+    3609 api/parts.h                     13676 rows/row.h                      31303 schema/arrays.h
+    3661 base/switches.h                 13878 rows/reserve.h                  31669 schema/satisfiable.h
+    3964 base/random.h                   13946 rows/pieces.h                   31817 schema/whole.h
+    3984 base/mt19937.h                  14055 rows/compact.h                  31996 tags/head.h
+    4056 base/exact.h                    14236 rows/sums.h                     32123 tags/words.h
+    4273 base/bits128.h                  14363 rows/changes.h                  32237 tags/inside.h
+    4349 base/elements.h                 14440 rows/cuts.h                     32378 tags/formats.h
+    4475 watermark/colours.h             14896 rows/typical.h                  32782 grammar/grammars.h
+    4538 kernels/llama_cpp/contract.h    15204 rows/tail_free.h                32850 peers/tables.h
+    4560 kernels/contract.h              15272 rows/selecting.h                33309 peers/values.h
+    4646 kernels/scalar.h                15415 rows/mirostat.h                 33805 peers/llama_server.h
+    4850 kernels/llama_cpp/scalar.h      15495 watermark/rows.h                33873 peers/stops.h
+    4859 kernels/sets.h                  15605 rows/flat.h                     33932 peers/wishes.h
+    4908 kernels/vectors.h               15675 rows/logprobs.h                 33974 peers/fields.h
+    4990 kernels/avx512.h                15817 rows/support.h                  34285 peers/requests.h
+    5075 kernels/avx2.h                  15962 rows/step.h                     34493 vocab/pieces.h
+    5139 kernels/sse2.h                  15979 run/apply.h                     34671 vocab/tokenizer_json.h
+    5156 kernels/neon.h                  16046 run/writing.h                   34889 vocab/gguf.h
+    5179 kernels/wasm.h                  16145 run/arrays.h                    35064 shards/head.h
+    5195 kernels/generic.h               16226 run/walk.h                      35149 shards/bytes.h
+    5215 kernels/shared.h                16334 run/again.h                     35246 shards/merging.h
+    5339 kernels/passes.h                16399 run/finish.h                    35535 shards/row.h
+    6023 kernels/llama_cpp/passes.h      16440 run/draw.h                      35658 shards/answers.h
+    6075 kernels/check.h                 16528 run/sample.h                    36102 shards/logprobs.h
+    6097 kernels/dispatch.h              16665 run/explain.h                   36360 shards/taking.h
+    6296 core/thresholds.h               16780 watermark/making.h              36497 shards/asking.h
+    6389 core/array.h                    17001 watermark/tails.h               36626 shards/prefix.h
+    6804 core/table.h                    17098 watermark/detect.h              36848 shards/plans.h
+    6975 core/windows.h                  17323 run/verify.h                    37294 samplers/plans.h
+    7063 constraints/record.h            17428 run/batch.h                     37556 shards/way.h
+    7133 watermark/record.h              17614 run/replay.h                    37702 shards/memory.h
+    7152 rows/work.h                     17699 run/guide.h                     37771 shards/batch.h
+    7185 life/past.h                     17740 life/state.h                    38175 drafts/head.h
+    7244 core/record.h                   17901 operator/weights.h              38226 drafts/block.h
+    7409 core/plans.h                    17976 operator/search.h               38409 drafts/tree.h
+    7435 core/fields.h                   18107 operator/run.h                  38532 drafts/relaxed.h
+    7532 core/owners.h                   18267 kv/cells.h                      38613 drafts/ngram.h
+    7599 core/mt19937.h                  18291 kv/making.h                     38749 search/head.h
+    7654 core/no_mt19937.h               18511 kv/slot.h                       38969 search/rows.h
+    7678 core/making.h                   18643 kv/sequences.h                  39051 search/states.h
+    7836 core/streams.h                  18773 kv/data.h                       39138 search/beams.h
+    7872 life/state_fields.h             18902 kv/update.h                     39521 search/unmask.h
+    7960 samplers/llama_cpp.h            19020 kv/state.h                      39642 text/automaton.h
+    8100 samplers/logit_bias.h           19219 llama_cpp/functions.h           39713 grammar/patterns.h
+    8184 samplers/patch.h                19281 llama_cpp/object.h              39862 constraints/automaton.h
+    8232 samplers/penalties.h            19334 llama_cpp/vocabulary.h          39901 constraints/making.h
+    8374 samplers/dry.h                  19409 text/reading.h                  40147 constraints/sampler.h
+    8906 samplers/cut.h                  19515 text/strings.h                  40236 constraints/constructors.h
+    8926 samplers/top_n_sigma.h          19613 text/values.h                   40614 constraints/patterns.h
+    9061 samplers/top_k.h                19767 text/documents.h                40703 constraints/looking.h
+    9116 samplers/tail_free.h            19840 grammar/head.h                  40773 constraints/thinking.h
+    9233 samplers/typical.h              19844 grammar/tree.h                  41016 constraints/schedule.h
+    9294 samplers/top_p.h                20493 grammar/building.h              41099 constraints/accepting.h
+    9330 samplers/min_p.h                20893 grammar/finishing.h             41280 constraints/drawing.h
+    9366 samplers/by_sums.h              21196 grammar/reading.h               41517 constraints/state.h
+    9495 samplers/top_h.h                21285 grammar/gbnf.h                  41581 constraints/kind.h
+    9545 samplers/min_k.h                21578 grammar/regex.h                 41640 constraints/top_p_decay.h
+    9604 samplers/xtc.h                  21995 grammar/derivatives.h           41716 constraints/timestamps.h
+    9725 samplers/infill.h               22687 grammar/searching.h             41910 constraints/accessors.h
+    9832 samplers/temperature.h          22971 grammar/vocabulary.h            42017 stop/head.h
+   10001 samplers/smoothing.h            23425 grammar/triggers.h              42082 stop/search.h
+   10082 samplers/softmax.h              23899 grammar/matcher.h               42203 stop/making.h
+   10111 samplers/drafted.h              24177 grammar/cache.h                 42360 stop/text.h
+   10136 samplers/greedy.h               24460 grammar/moving.h                42512 stop/patterns.h
+   10166 samplers/choose.h               24911 grammar/visits.h                42584 stop/settings.h
+   10252 samplers/ratio.h                25201 grammar/states.h                42615 core/kinds.h
+   10316 samplers/draw.h                 25359 grammar/items.h                 42657 base/restore.h
+   10406 samplers/dist.h                 25483 grammar/masks.h                 42670 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15829,7 +15829,12 @@ typedef struct sampi_support {
     uint64_t mass; /* the sum of their weights in the row as given, relative to job->top */
 } sampi_support;
 
-static bool sampi_has_weight(const void *max, float l) { return sampi_weight(*(const float *)max, l) > 0; }
+/* Also the search's guesses above the maximum have a weight. */
+static bool sampi_has_weight(const void *of, float l)
+{
+    const float max = *(const float *)of;
+    return l >= max || sampi_weight(max, l) > 0;
+}
 
 /* Returns the smallest logit whose weight is not 0. Weights are 0 from about 28.4 nats below the maximum on. */
 static float sampi_support_floor(float max)

@@ -13,7 +13,12 @@ typedef struct sampi_support {
     uint64_t mass; /* the sum of their weights in the row as given, relative to job->top */
 } sampi_support;
 
-static bool sampi_has_weight(const void *max, float l) { return sampi_weight(*(const float *)max, l) > 0; }
+/* Also the search's guesses above the maximum have a weight. */
+static bool sampi_has_weight(const void *of, float l)
+{
+    const float max = *(const float *)of;
+    return l >= max || sampi_weight(max, l) > 0;
+}
 
 /* Returns the smallest logit whose weight is not 0. Weights are 0 from about 28.4 nats below the maximum on. */
 static float sampi_support_floor(float max)
