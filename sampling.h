@@ -15726,11 +15726,11 @@ static void sampi_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums 
 /* Returns the sums of the tokens that a row has left. */
 static sampi_sums sampi_row_told(const sampi_row *row)
 {
-    const bool is_cut = row->floor > -FLT_MAX;
+    const bool by_logits = row->floor > -FLT_MAX || row->divided;
     sampi_sums sums = { sampi_row_max(row), 0, 0, 0, 0 };
     sampi_pieces it;
-    for (sampi_start(&it, row); is_cut ? sampi_next_logits(&it) : sampi_next_piece(&it);)
-        row->k->sums(it.x, it.n, is_cut ? 1.0f : row->r, sums.max, INFINITY, true, &sums);
+    for (sampi_start(&it, row); by_logits ? sampi_next_logits(&it) : sampi_next_piece(&it);)
+        row->k->sums(it.x, it.n, by_logits ? 1.0f : row->r, sums.max, INFINITY, true, &sums);
     return sums;
 }
 

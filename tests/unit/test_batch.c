@@ -318,10 +318,11 @@ static bool check_set(const samp_logprob_set *set, const samp_token_data *d, siz
     return true;
 }
 
-/* The tokens of the sorted candidates d [n] that have a probability above 0 of being drawn; of greedy only the first.
+/* The tokens of the sorted candidates d [n] that have a probability above 0 of being drawn; of greedy only the one that
+   it has selected (under MT19937 ties are in llama.cpp's order).
    Their weights are whole numbers of 2^-40 of the largest one, so the smallest probability is half of that. */
 static bool check_support(world *w, const call *c, size_t r, const samp_token_data *d, size_t n, long double ln_z,
-                          bool greedy)
+                          samp_token token, bool greedy)
 {
     const samp_support *got = w->logprobs[0][r].support;
     const float *row = w->means + r * c->g.n_vocab, *first = row;
@@ -332,7 +333,8 @@ static bool check_support(world *w, const call *c, size_t r, const samp_token_da
     for (size_t i = 0; i < length; i++)
         if (row[i] > *first) first = &row[i];
     for (size_t i = 0; i < length; i++) whole += expl((long double)row[i] - (long double)*first);
-    for (size_t i = 0; i < n && (!greedy || i == 0); i++) {
+    for (size_t i = 0; i < n; i++) {
+        if (greedy && d[i].id != token) continue;
         const long double weight = expl((long double)d[i].logit - (long double)d[0].logit) * 0x1p40L;
         const bool is_near = fabsl(weight - 0.5L) < 1e-6L; /* rounding decides */
         near += is_near;
@@ -365,7 +367,7 @@ static bool check_logprobs(world *w, const call *c, size_t r, samp_token token, 
     size_t n = reference(cur->data, cur->size, &ln_z);
     w->n_logprobs++;
     if (!check_set(&lp->processed, cur->data, cur->size, n, ln_z, token, c->cumulative[r])) return false;
-    if (!check_support(w, c, r, cur->data, n, ln_z, ends_greedily(c->seat[r]->steps))) return false;
+    if (!check_support(w, c, r, cur->data, n, ln_z, token, ends_greedily(c->seat[r]->steps))) return false;
     for (size_t i = 0; i < length; i++) w->left[i] = (samp_token_data){ (samp_token)i, row[i], 0.0f };
     n = reference(w->left, length, &ln_z);
     return check_set(&lp->raw, w->left, length, n, ln_z, token, c->cumulative[r]);
