@@ -11311,7 +11311,7 @@ static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_a
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
-    float p[SAMPI_TILE + 16];
+    float p[SAMPI_TILE + 16] = { 0 }; /* the slack too, which kernels may read */
     sampi_set_p(cur, &sums);
     for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
         for (size_t i = 0; i < sampi_tile_of(cur, at); i++) p[i] = cur->data[at + i].p;
