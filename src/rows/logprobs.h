@@ -76,7 +76,8 @@ static float sampi_logit_left(const sampi_row *row, samp_token token)
    given, masked tokens have ranks too. */
 static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
 {
-    float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    float from = sampi_unscale(row, l), above = INFINITY; /* products beyond FLT_MAX are FLT_MAX */
+    if (l < FLT_MAX) above = sampi_unscale(row, sampi_next_up(l));
     if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* elements with this logit that the floor masks */
     sampi_row before = *row;
     before.n = sampi_find_id(row, token);
