@@ -181,10 +181,10 @@
    about 29 bytes per token of the vocabulary, 41 with a sampler of your own. After that no memory is allocated, except
    for states that a grammar reaches for the first time.
 
-   THREADS. The library has no globals but two atomic variables: the pointer to the kernels in use, and the counter that
-   gives each sampler a number of its own. Different threads may use different samplers at the same time, but only one
-   thread at a time may use a given sampler. The samplers of one grammar share what they have computed, and no thread
-   waits for another.
+   THREADS. The library has no globals but three atomic variables: the pointer to the kernels in use, the counter that
+   gives each sampler a number of its own, and whether this machine's expf is the one that llama.cpp's tokens can be had
+   from by vectors. Different threads may use different samplers at the same time, but only one thread at a time may use
+   a given sampler. The samplers of one grammar share what they have computed, and no thread waits for another.
 
    DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of logits, chain (with its state), seed and
    position alone. All arithmetic on which the token depends is defined to the last bit, and its result does not depend
@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10432 samplers/gumbel.h               25687 grammar/runs.h
-     321 api/config.h                    10542 watermark/function.h            25899 grammar/entries.h
-     352 api/types.h                     10655 watermark/text.h                26472 grammar/accepting.h
-     674 api/missing.h                   10841 watermark/draw.h                26811 grammar/history.h
-     689 api/sample.h                    11046 samplers/mirostat.h             26912 grammar/waiting.h
-     891 api/chains.h                    11269 samplers/adaptive_p.h           27219 grammar/room.h
-    1197 api/samplers.h                  11418 samplers/ras.h                  27585 grammar/sampler.h
-    1591 api/gumbel.h                    11481 samplers/replay.h               27839 grammar/forced.h
-    1620 api/operator.h                  11532 samplers/custom.h               28026 grammar/hooks.h
-    1679 api/kv.h                        11581 config/describe.h               28147 schema/head.h
-    1876 api/llama_cpp.h                 11750 config/from_params.h            28335 schema/errors.h
-    1924 api/text_error.h                11806 config/orders.h                 28450 schema/collections.h
-    1943 api/grammar.h                   12078 config/numbers.h                28483 schema/references.h
-    2257 api/shards.h                    12223 config/set.h                    28799 schema/strings.h
-    2370 api/peers.h                     12399 config/texts.h                  28860 schema/numbers.h
-    2516 api/drafts.h                    12578 config/settings.h               29081 schema/sets.h
-    2675 api/constraints.h               12693 life/rollback.h                 29353 schema/formats.h
-    3078 api/watermark.h                 12931 life/chain.h                    29622 schema/scalars.h
-    3252 api/stop.h                      13227 life/members.h                  29938 schema/goals.h
-    3392 api/vocab.h                     13337 life/update.h                   30181 schema/alternatives.h
-    3435 api/search.h                    13507 life/copy.h                     30721 schema/objects.h
-    3609 api/parts.h                     13676 rows/row.h                      31304 schema/arrays.h
-    3661 base/switches.h                 13878 rows/reserve.h                  31670 schema/satisfiable.h
-    3964 base/random.h                   13946 rows/pieces.h                   31818 schema/whole.h
-    3984 base/mt19937.h                  14055 rows/compact.h                  31997 tags/head.h
-    4056 base/exact.h                    14236 rows/sums.h                     32124 tags/words.h
-    4273 base/bits128.h                  14363 rows/changes.h                  32238 tags/inside.h
-    4349 base/elements.h                 14440 rows/cuts.h                     32379 tags/formats.h
-    4475 watermark/colours.h             14896 rows/typical.h                  32783 grammar/grammars.h
-    4538 kernels/llama_cpp/contract.h    15204 rows/tail_free.h                32851 peers/tables.h
-    4560 kernels/contract.h              15272 rows/selecting.h                33310 peers/values.h
-    4646 kernels/scalar.h                15415 rows/mirostat.h                 33806 peers/llama_server.h
-    4850 kernels/llama_cpp/scalar.h      15495 watermark/rows.h                33874 peers/stops.h
-    4859 kernels/sets.h                  15605 rows/flat.h                     33933 peers/wishes.h
-    4908 kernels/vectors.h               15675 rows/logprobs.h                 33975 peers/fields.h
-    4990 kernels/avx512.h                15818 rows/support.h                  34286 peers/requests.h
-    5075 kernels/avx2.h                  15963 rows/step.h                     34494 vocab/pieces.h
-    5139 kernels/sse2.h                  15980 run/apply.h                     34672 vocab/tokenizer_json.h
-    5156 kernels/neon.h                  16047 run/writing.h                   34890 vocab/gguf.h
-    5179 kernels/wasm.h                  16146 run/arrays.h                    35065 shards/head.h
-    5195 kernels/generic.h               16227 run/walk.h                      35150 shards/bytes.h
-    5215 kernels/shared.h                16335 run/again.h                     35247 shards/merging.h
-    5339 kernels/passes.h                16400 run/finish.h                    35536 shards/row.h
-    6023 kernels/llama_cpp/passes.h      16441 run/draw.h                      35659 shards/answers.h
-    6075 kernels/check.h                 16529 run/sample.h                    36103 shards/logprobs.h
-    6097 kernels/dispatch.h              16666 run/explain.h                   36361 shards/taking.h
-    6296 core/thresholds.h               16781 watermark/making.h              36498 shards/asking.h
-    6389 core/array.h                    17002 watermark/tails.h               36627 shards/prefix.h
-    6804 core/table.h                    17099 watermark/detect.h              36849 shards/plans.h
-    6975 core/windows.h                  17324 run/verify.h                    37295 samplers/plans.h
-    7063 constraints/record.h            17429 run/batch.h                     37557 shards/way.h
-    7133 watermark/record.h              17615 run/replay.h                    37703 shards/memory.h
-    7152 rows/work.h                     17700 run/guide.h                     37772 shards/batch.h
-    7185 life/past.h                     17741 life/state.h                    38176 drafts/head.h
-    7244 core/record.h                   17902 operator/weights.h              38227 drafts/block.h
-    7409 core/plans.h                    17977 operator/search.h               38410 drafts/tree.h
-    7435 core/fields.h                   18108 operator/run.h                  38533 drafts/relaxed.h
-    7532 core/owners.h                   18268 kv/cells.h                      38614 drafts/ngram.h
-    7599 core/mt19937.h                  18292 kv/making.h                     38750 search/head.h
-    7654 core/no_mt19937.h               18512 kv/slot.h                       38970 search/rows.h
-    7678 core/making.h                   18644 kv/sequences.h                  39052 search/states.h
-    7836 core/streams.h                  18774 kv/data.h                       39139 search/beams.h
-    7872 life/state_fields.h             18903 kv/update.h                     39522 search/unmask.h
-    7960 samplers/llama_cpp.h            19021 kv/state.h                      39643 text/automaton.h
-    8100 samplers/logit_bias.h           19220 llama_cpp/functions.h           39714 grammar/patterns.h
-    8184 samplers/patch.h                19282 llama_cpp/object.h              39863 constraints/automaton.h
-    8232 samplers/penalties.h            19335 llama_cpp/vocabulary.h          39902 constraints/making.h
-    8374 samplers/dry.h                  19410 text/reading.h                  40148 constraints/sampler.h
-    8906 samplers/cut.h                  19516 text/strings.h                  40237 constraints/constructors.h
-    8926 samplers/top_n_sigma.h          19614 text/values.h                   40615 constraints/patterns.h
-    9061 samplers/top_k.h                19768 text/documents.h                40704 constraints/looking.h
-    9116 samplers/tail_free.h            19841 grammar/head.h                  40774 constraints/thinking.h
-    9233 samplers/typical.h              19845 grammar/tree.h                  41017 constraints/schedule.h
-    9294 samplers/top_p.h                20494 grammar/building.h              41100 constraints/accepting.h
-    9330 samplers/min_p.h                20894 grammar/finishing.h             41281 constraints/drawing.h
-    9366 samplers/by_sums.h              21197 grammar/reading.h               41518 constraints/state.h
-    9495 samplers/top_h.h                21286 grammar/gbnf.h                  41582 constraints/kind.h
-    9545 samplers/min_k.h                21579 grammar/regex.h                 41641 constraints/top_p_decay.h
-    9604 samplers/xtc.h                  21996 grammar/derivatives.h           41717 constraints/timestamps.h
-    9725 samplers/infill.h               22688 grammar/searching.h             41911 constraints/accessors.h
-    9832 samplers/temperature.h          22972 grammar/vocabulary.h            42018 stop/head.h
-   10001 samplers/smoothing.h            23426 grammar/triggers.h              42083 stop/search.h
-   10082 samplers/softmax.h              23900 grammar/matcher.h               42204 stop/making.h
-   10111 samplers/drafted.h              24178 grammar/cache.h                 42361 stop/text.h
-   10136 samplers/greedy.h               24461 grammar/moving.h                42513 stop/patterns.h
-   10166 samplers/choose.h               24912 grammar/visits.h                42585 stop/settings.h
-   10252 samplers/ratio.h                25202 grammar/states.h                42616 core/kinds.h
-   10316 samplers/draw.h                 25360 grammar/items.h                 42658 base/restore.h
-   10406 samplers/dist.h                 25484 grammar/masks.h                 42671 api/license.h
+       2 api/opening.h                   10433 samplers/gumbel.h               25688 grammar/runs.h
+     321 api/config.h                    10543 watermark/function.h            25900 grammar/entries.h
+     352 api/types.h                     10656 watermark/text.h                26473 grammar/accepting.h
+     674 api/missing.h                   10842 watermark/draw.h                26812 grammar/history.h
+     689 api/sample.h                    11047 samplers/mirostat.h             26913 grammar/waiting.h
+     891 api/chains.h                    11270 samplers/adaptive_p.h           27220 grammar/room.h
+    1197 api/samplers.h                  11419 samplers/ras.h                  27586 grammar/sampler.h
+    1591 api/gumbel.h                    11482 samplers/replay.h               27840 grammar/forced.h
+    1620 api/operator.h                  11533 samplers/custom.h               28027 grammar/hooks.h
+    1679 api/kv.h                        11582 config/describe.h               28148 schema/head.h
+    1876 api/llama_cpp.h                 11751 config/from_params.h            28336 schema/errors.h
+    1924 api/text_error.h                11807 config/orders.h                 28451 schema/collections.h
+    1943 api/grammar.h                   12079 config/numbers.h                28484 schema/references.h
+    2257 api/shards.h                    12224 config/set.h                    28800 schema/strings.h
+    2370 api/peers.h                     12400 config/texts.h                  28861 schema/numbers.h
+    2516 api/drafts.h                    12579 config/settings.h               29082 schema/sets.h
+    2675 api/constraints.h               12694 life/rollback.h                 29354 schema/formats.h
+    3078 api/watermark.h                 12932 life/chain.h                    29623 schema/scalars.h
+    3252 api/stop.h                      13228 life/members.h                  29939 schema/goals.h
+    3392 api/vocab.h                     13338 life/update.h                   30182 schema/alternatives.h
+    3435 api/search.h                    13508 life/copy.h                     30722 schema/objects.h
+    3609 api/parts.h                     13677 rows/row.h                      31305 schema/arrays.h
+    3661 base/switches.h                 13879 rows/reserve.h                  31671 schema/satisfiable.h
+    3964 base/random.h                   13947 rows/pieces.h                   31819 schema/whole.h
+    3984 base/mt19937.h                  14056 rows/compact.h                  31998 tags/head.h
+    4056 base/exact.h                    14237 rows/sums.h                     32125 tags/words.h
+    4273 base/bits128.h                  14364 rows/changes.h                  32239 tags/inside.h
+    4349 base/elements.h                 14441 rows/cuts.h                     32380 tags/formats.h
+    4475 watermark/colours.h             14897 rows/typical.h                  32784 grammar/grammars.h
+    4538 kernels/llama_cpp/contract.h    15205 rows/tail_free.h                32852 peers/tables.h
+    4560 kernels/contract.h              15273 rows/selecting.h                33311 peers/values.h
+    4646 kernels/scalar.h                15416 rows/mirostat.h                 33807 peers/llama_server.h
+    4850 kernels/llama_cpp/scalar.h      15496 watermark/rows.h                33875 peers/stops.h
+    4859 kernels/sets.h                  15606 rows/flat.h                     33934 peers/wishes.h
+    4908 kernels/vectors.h               15676 rows/logprobs.h                 33976 peers/fields.h
+    4990 kernels/avx512.h                15819 rows/support.h                  34287 peers/requests.h
+    5075 kernels/avx2.h                  15964 rows/step.h                     34495 vocab/pieces.h
+    5139 kernels/sse2.h                  15981 run/apply.h                     34673 vocab/tokenizer_json.h
+    5156 kernels/neon.h                  16048 run/writing.h                   34891 vocab/gguf.h
+    5179 kernels/wasm.h                  16147 run/arrays.h                    35066 shards/head.h
+    5195 kernels/generic.h               16228 run/walk.h                      35151 shards/bytes.h
+    5215 kernels/shared.h                16336 run/again.h                     35248 shards/merging.h
+    5339 kernels/passes.h                16401 run/finish.h                    35537 shards/row.h
+    6023 kernels/llama_cpp/passes.h      16442 run/draw.h                      35660 shards/answers.h
+    6075 kernels/check.h                 16530 run/sample.h                    36104 shards/logprobs.h
+    6097 kernels/dispatch.h              16667 run/explain.h                   36362 shards/taking.h
+    6296 core/thresholds.h               16782 watermark/making.h              36499 shards/asking.h
+    6389 core/array.h                    17003 watermark/tails.h               36628 shards/prefix.h
+    6804 core/table.h                    17100 watermark/detect.h              36850 shards/plans.h
+    6975 core/windows.h                  17325 run/verify.h                    37296 samplers/plans.h
+    7063 constraints/record.h            17430 run/batch.h                     37558 shards/way.h
+    7133 watermark/record.h              17616 run/replay.h                    37704 shards/memory.h
+    7152 rows/work.h                     17701 run/guide.h                     37773 shards/batch.h
+    7185 life/past.h                     17742 life/state.h                    38177 drafts/head.h
+    7244 core/record.h                   17903 operator/weights.h              38228 drafts/block.h
+    7409 core/plans.h                    17978 operator/search.h               38411 drafts/tree.h
+    7435 core/fields.h                   18109 operator/run.h                  38534 drafts/relaxed.h
+    7532 core/owners.h                   18269 kv/cells.h                      38615 drafts/ngram.h
+    7599 core/mt19937.h                  18293 kv/making.h                     38751 search/head.h
+    7654 core/no_mt19937.h               18513 kv/slot.h                       38971 search/rows.h
+    7678 core/making.h                   18645 kv/sequences.h                  39053 search/states.h
+    7836 core/streams.h                  18775 kv/data.h                       39140 search/beams.h
+    7872 life/state_fields.h             18904 kv/update.h                     39523 search/unmask.h
+    7960 samplers/llama_cpp.h            19022 kv/state.h                      39644 text/automaton.h
+    8100 samplers/logit_bias.h           19221 llama_cpp/functions.h           39715 grammar/patterns.h
+    8184 samplers/patch.h                19283 llama_cpp/object.h              39864 constraints/automaton.h
+    8232 samplers/penalties.h            19336 llama_cpp/vocabulary.h          39903 constraints/making.h
+    8374 samplers/dry.h                  19411 text/reading.h                  40149 constraints/sampler.h
+    8906 samplers/cut.h                  19517 text/strings.h                  40238 constraints/constructors.h
+    8926 samplers/top_n_sigma.h          19615 text/values.h                   40616 constraints/patterns.h
+    9062 samplers/top_k.h                19769 text/documents.h                40705 constraints/looking.h
+    9117 samplers/tail_free.h            19842 grammar/head.h                  40775 constraints/thinking.h
+    9234 samplers/typical.h              19846 grammar/tree.h                  41018 constraints/schedule.h
+    9295 samplers/top_p.h                20495 grammar/building.h              41101 constraints/accepting.h
+    9331 samplers/min_p.h                20895 grammar/finishing.h             41282 constraints/drawing.h
+    9367 samplers/by_sums.h              21198 grammar/reading.h               41519 constraints/state.h
+    9496 samplers/top_h.h                21287 grammar/gbnf.h                  41583 constraints/kind.h
+    9546 samplers/min_k.h                21580 grammar/regex.h                 41642 constraints/top_p_decay.h
+    9605 samplers/xtc.h                  21997 grammar/derivatives.h           41718 constraints/timestamps.h
+    9726 samplers/infill.h               22689 grammar/searching.h             41912 constraints/accessors.h
+    9833 samplers/temperature.h          22973 grammar/vocabulary.h            42019 stop/head.h
+   10002 samplers/smoothing.h            23427 grammar/triggers.h              42084 stop/search.h
+   10083 samplers/softmax.h              23901 grammar/matcher.h               42205 stop/making.h
+   10112 samplers/drafted.h              24179 grammar/cache.h                 42362 stop/text.h
+   10137 samplers/greedy.h               24462 grammar/moving.h                42514 stop/patterns.h
+   10167 samplers/choose.h               24913 grammar/visits.h                42586 stop/settings.h
+   10253 samplers/ratio.h                25203 grammar/states.h                42617 core/kinds.h
+   10317 samplers/draw.h                 25361 grammar/items.h                 42659 base/restore.h
+   10407 samplers/dist.h                 25485 grammar/masks.h                 42672 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -7990,17 +7990,17 @@ static SAMPI_COLD int sampi_try_expf(const sampi_kernels *k)
    expf gives them. */
 static bool sampi_llama_exps(const samp_token_data_array *cur, size_t at, float max, float *e)
 {
-    static int same; /* 1: the kernels have libm's expf; -1: they have another; 0: not tried yet */
+    static int vectors_agree; /* 1: the vectors' expf is libm's; -1: it is not; 0: not tried yet */
     const sampi_kernels *k = sampi_use();
     float x[SAMPI_TILE];
     const size_t n = sampi_copy_logits(cur, at, x);
     const float top = sampi_max_of(x, n);
-    int is_same = SAMPI_INT_GET(&same);
-    if (is_same == 0) SAMPI_INT_PUT(&same, is_same = sampi_try_expf(k));
+    int agree = k->expf == sampi_expf_scalar ? 1 : SAMPI_INT_GET(&vectors_agree);
+    if (agree == 0) SAMPI_INT_PUT(&vectors_agree, agree = sampi_try_expf(k));
     if (sampi_masked(top))
         memset(e, 0, n * sizeof *e);
     else
-        (is_same > 0 && top <= max ? k->expf : sampi_expf_scalar)(x, n, max, e);
+        (agree > 0 && top <= max ? k->expf : sampi_expf_scalar)(x, n, max, e);
     return !sampi_masked(top);
 }
 
@@ -9026,12 +9026,13 @@ static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_
     for (int pass = 0; pass < 2; pass++) {
         for (size_t at = 0, n; at < cur->size; at += n) {
             n = sampi_copy_logits(cur, at, x);
+            const float top = sampi_max_of(x, n);
+            if (top > max) max = top;
             const size_t unmasked = sampi_use()->collect(x, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
             if (pass) {
                 squares = sampi_llama_squares(x, unmasked, mean, squares);
                 continue;
             }
-            max = unmasked ? fmaxf(max, sampi_max_of(x, unmasked)) : max;
             for (size_t i = 0; i < unmasked; i++) sum += x[i];
             count += (float)unmasked;
         }

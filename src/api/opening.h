@@ -180,10 +180,10 @@
    about 29 bytes per token of the vocabulary, 41 with a sampler of your own. After that no memory is allocated, except
    for states that a grammar reaches for the first time.
 
-   THREADS. The library has no globals but two atomic variables: the pointer to the kernels in use, and the counter that
-   gives each sampler a number of its own. Different threads may use different samplers at the same time, but only one
-   thread at a time may use a given sampler. The samplers of one grammar share what they have computed, and no thread
-   waits for another.
+   THREADS. The library has no globals but three atomic variables: the pointer to the kernels in use, the counter that
+   gives each sampler a number of its own, and whether this machine's expf is the one that llama.cpp's tokens can be had
+   from by vectors. Different threads may use different samplers at the same time, but only one thread at a time may use
+   a given sampler. The samplers of one grammar share what they have computed, and no thread waits for another.
 
    DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of logits, chain (with its state), seed and
    position alone. All arithmetic on which the token depends is defined to the last bit, and its result does not depend

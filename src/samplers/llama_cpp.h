@@ -44,17 +44,17 @@ static SAMPI_COLD int sampi_try_expf(const sampi_kernels *k)
    expf gives them. False: all of them are masked, so e is 0. */
 static bool sampi_llama_exps(const samp_token_data_array *cur, size_t at, float max, float *e)
 {
-    static int same; /* 1: the kernels have libm's expf; -1: they have another; 0: not tried yet */
+    static int vectors_agree; /* 1: the vectors' expf is libm's; -1: it is not; 0: not tried yet */
     const sampi_kernels *k = sampi_use();
     float x[SAMPI_TILE];
     const size_t n = sampi_copy_logits(cur, at, x);
     const float top = sampi_max_of(x, n);
-    int is_same = SAMPI_INT_GET(&same);
-    if (is_same == 0) SAMPI_INT_PUT(&same, is_same = sampi_try_expf(k));
+    int agree = k->expf == sampi_expf_scalar ? 1 : SAMPI_INT_GET(&vectors_agree);
+    if (agree == 0) SAMPI_INT_PUT(&vectors_agree, agree = sampi_try_expf(k));
     if (sampi_masked(top))
         memset(e, 0, n * sizeof *e);
     else
-        (is_same > 0 && top <= max ? k->expf : sampi_expf_scalar)(x, n, max, e);
+        (agree > 0 && top <= max ? k->expf : sampi_expf_scalar)(x, n, max, e);
     return !sampi_masked(top);
 }
 

@@ -106,12 +106,13 @@ static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_
     for (int pass = 0; pass < 2; pass++) {
         for (size_t at = 0, n; at < cur->size; at += n) {
             n = sampi_copy_logits(cur, at, x);
+            const float top = sampi_max_of(x, n);
+            if (top > max) max = top;
             const size_t unmasked = sampi_use()->collect(x, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
             if (pass) {
                 squares = sampi_llama_squares(x, unmasked, mean, squares);
                 continue;
             }
-            max = unmasked ? fmaxf(max, sampi_max_of(x, unmasked)) : max;
             for (size_t i = 0; i < unmasked; i++) sum += x[i];
             count += (float)unmasked;
         }

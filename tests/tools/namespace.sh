@@ -23,7 +23,7 @@ for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMB
     # at fixed addresses: else tables of pointers are written to once, by the loader
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
-    writable "$dir/all.o" last sampi_chosen
+    writable "$dir/all.o" last sampi_chosen vectors_agree
     nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$part"
     [ "$(wc -l < "$dir/symbols$part")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
     if grep -v '^samp_' "$dir/symbols$part"; then echo "namespace: exported without samp_" >&2; exit 1; fi
@@ -36,7 +36,7 @@ all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPL
 "$CC" -std=c11 -O0 $all -I. -c "$dir/static.c" -o "$dir/static.o"
 if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
 "$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
-writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters verdict
+writable "$dir/openmp.o" last sampi_chosen vectors_agree bound_device sampi_gpu_bound sampi_gpu_probe_counters verdict
 if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking|watermark|samp_text_|samp_beams|samp_unmask' "$dir/symbols"; then
     echo "namespace: optional parts that were not asked for" >&2
     exit 1
