@@ -6574,7 +6574,7 @@ static SAMPI_COLD size_t sampi_gather_first_of(const sampi_order *order, samp_to
         sampi_keys(order, d + i * n / SAMPLE, 1, &sample[i]);
         if (sample[i] > top) top = sample[i];
     }
-    const double share = (double)k / (double)n * SAMPLE;
+    const double share = (double)k / (double)n * (double)SAMPLE;
     sampi_values values = { kernels, sample, NULL, SAMPLE, top };
     const float floor = sampi_find_value(&values, (uint64_t)(share + 3.0 * sqrt(share)) + 4, 0, 1);
     size_t m = 0;
