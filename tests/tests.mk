@@ -247,7 +247,7 @@ test-arm64: tests/unit/test_fast.c tests/unit/test_batch.c tests/unit/test_math.
 	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/unit/test_math.c -o $(B)/math_arm64 -lm
 	qemu-aarch64 $(B)/math_arm64 | tail -n 1
 	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fast_arm64 $(if $(ARGS),$(ARGS),random_chains)
-	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/fast_arm64 sums_in_order
+	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/fast_arm64 squares_in_order
 	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/batch_arm64
 
 ## test-generic: the fast path and batches with the kernels that need no instruction set (vectors of 16 bytes)
