@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10433 samplers/gumbel.h               25688 grammar/runs.h
-     321 api/config.h                    10543 watermark/function.h            25900 grammar/entries.h
-     352 api/types.h                     10656 watermark/text.h                26473 grammar/accepting.h
-     674 api/missing.h                   10842 watermark/draw.h                26812 grammar/history.h
-     689 api/sample.h                    11047 samplers/mirostat.h             26913 grammar/waiting.h
-     891 api/chains.h                    11270 samplers/adaptive_p.h           27220 grammar/room.h
-    1197 api/samplers.h                  11419 samplers/ras.h                  27586 grammar/sampler.h
-    1591 api/gumbel.h                    11482 samplers/replay.h               27840 grammar/forced.h
-    1620 api/operator.h                  11533 samplers/custom.h               28027 grammar/hooks.h
-    1679 api/kv.h                        11582 config/describe.h               28148 schema/head.h
-    1876 api/llama_cpp.h                 11751 config/from_params.h            28336 schema/errors.h
-    1924 api/text_error.h                11807 config/orders.h                 28451 schema/collections.h
-    1943 api/grammar.h                   12079 config/numbers.h                28484 schema/references.h
-    2257 api/shards.h                    12224 config/set.h                    28800 schema/strings.h
-    2370 api/peers.h                     12400 config/texts.h                  28861 schema/numbers.h
-    2516 api/drafts.h                    12579 config/settings.h               29082 schema/sets.h
-    2675 api/constraints.h               12694 life/rollback.h                 29354 schema/formats.h
-    3078 api/watermark.h                 12932 life/chain.h                    29623 schema/scalars.h
-    3252 api/stop.h                      13228 life/members.h                  29939 schema/goals.h
-    3392 api/vocab.h                     13338 life/update.h                   30182 schema/alternatives.h
-    3435 api/search.h                    13508 life/copy.h                     30722 schema/objects.h
-    3609 api/parts.h                     13677 rows/row.h                      31305 schema/arrays.h
-    3661 base/switches.h                 13879 rows/reserve.h                  31671 schema/satisfiable.h
-    3964 base/random.h                   13947 rows/pieces.h                   31819 schema/whole.h
-    3984 base/mt19937.h                  14056 rows/compact.h                  31998 tags/head.h
-    4056 base/exact.h                    14237 rows/sums.h                     32125 tags/words.h
-    4273 base/bits128.h                  14364 rows/changes.h                  32239 tags/inside.h
-    4349 base/elements.h                 14441 rows/cuts.h                     32380 tags/formats.h
-    4475 watermark/colours.h             14897 rows/typical.h                  32784 grammar/grammars.h
-    4538 kernels/llama_cpp/contract.h    15205 rows/tail_free.h                32852 peers/tables.h
-    4560 kernels/contract.h              15273 rows/selecting.h                33311 peers/values.h
-    4646 kernels/scalar.h                15416 rows/mirostat.h                 33807 peers/llama_server.h
-    4850 kernels/llama_cpp/scalar.h      15496 watermark/rows.h                33875 peers/stops.h
-    4859 kernels/sets.h                  15606 rows/flat.h                     33934 peers/wishes.h
-    4908 kernels/vectors.h               15676 rows/logprobs.h                 33976 peers/fields.h
-    4990 kernels/avx512.h                15819 rows/support.h                  34287 peers/requests.h
-    5075 kernels/avx2.h                  15964 rows/step.h                     34495 vocab/pieces.h
-    5139 kernels/sse2.h                  15981 run/apply.h                     34673 vocab/tokenizer_json.h
-    5156 kernels/neon.h                  16048 run/writing.h                   34891 vocab/gguf.h
-    5179 kernels/wasm.h                  16147 run/arrays.h                    35066 shards/head.h
-    5195 kernels/generic.h               16228 run/walk.h                      35151 shards/bytes.h
-    5215 kernels/shared.h                16336 run/again.h                     35248 shards/merging.h
-    5339 kernels/passes.h                16401 run/finish.h                    35537 shards/row.h
-    6023 kernels/llama_cpp/passes.h      16442 run/draw.h                      35660 shards/answers.h
-    6075 kernels/check.h                 16530 run/sample.h                    36104 shards/logprobs.h
-    6097 kernels/dispatch.h              16667 run/explain.h                   36362 shards/taking.h
-    6296 core/thresholds.h               16782 watermark/making.h              36499 shards/asking.h
-    6389 core/array.h                    17003 watermark/tails.h               36628 shards/prefix.h
-    6804 core/table.h                    17100 watermark/detect.h              36850 shards/plans.h
-    6975 core/windows.h                  17325 run/verify.h                    37296 samplers/plans.h
-    7063 constraints/record.h            17430 run/batch.h                     37558 shards/way.h
-    7133 watermark/record.h              17616 run/replay.h                    37704 shards/memory.h
-    7152 rows/work.h                     17701 run/guide.h                     37773 shards/batch.h
-    7185 life/past.h                     17742 life/state.h                    38177 drafts/head.h
-    7244 core/record.h                   17903 operator/weights.h              38228 drafts/block.h
-    7409 core/plans.h                    17978 operator/search.h               38411 drafts/tree.h
-    7435 core/fields.h                   18109 operator/run.h                  38534 drafts/relaxed.h
-    7532 core/owners.h                   18269 kv/cells.h                      38615 drafts/ngram.h
-    7599 core/mt19937.h                  18293 kv/making.h                     38751 search/head.h
-    7654 core/no_mt19937.h               18513 kv/slot.h                       38971 search/rows.h
-    7678 core/making.h                   18645 kv/sequences.h                  39053 search/states.h
-    7836 core/streams.h                  18775 kv/data.h                       39140 search/beams.h
-    7872 life/state_fields.h             18904 kv/update.h                     39523 search/unmask.h
-    7960 samplers/llama_cpp.h            19022 kv/state.h                      39644 text/automaton.h
-    8100 samplers/logit_bias.h           19221 llama_cpp/functions.h           39715 grammar/patterns.h
-    8184 samplers/patch.h                19283 llama_cpp/object.h              39864 constraints/automaton.h
-    8232 samplers/penalties.h            19336 llama_cpp/vocabulary.h          39903 constraints/making.h
-    8374 samplers/dry.h                  19411 text/reading.h                  40149 constraints/sampler.h
-    8906 samplers/cut.h                  19517 text/strings.h                  40238 constraints/constructors.h
-    8926 samplers/top_n_sigma.h          19615 text/values.h                   40616 constraints/patterns.h
-    9062 samplers/top_k.h                19769 text/documents.h                40705 constraints/looking.h
-    9117 samplers/tail_free.h            19842 grammar/head.h                  40775 constraints/thinking.h
-    9234 samplers/typical.h              19846 grammar/tree.h                  41018 constraints/schedule.h
-    9295 samplers/top_p.h                20495 grammar/building.h              41101 constraints/accepting.h
-    9331 samplers/min_p.h                20895 grammar/finishing.h             41282 constraints/drawing.h
-    9367 samplers/by_sums.h              21198 grammar/reading.h               41519 constraints/state.h
-    9496 samplers/top_h.h                21287 grammar/gbnf.h                  41583 constraints/kind.h
-    9546 samplers/min_k.h                21580 grammar/regex.h                 41642 constraints/top_p_decay.h
-    9605 samplers/xtc.h                  21997 grammar/derivatives.h           41718 constraints/timestamps.h
-    9726 samplers/infill.h               22689 grammar/searching.h             41912 constraints/accessors.h
-    9833 samplers/temperature.h          22973 grammar/vocabulary.h            42019 stop/head.h
-   10002 samplers/smoothing.h            23427 grammar/triggers.h              42084 stop/search.h
-   10083 samplers/softmax.h              23901 grammar/matcher.h               42205 stop/making.h
-   10112 samplers/drafted.h              24179 grammar/cache.h                 42362 stop/text.h
-   10137 samplers/greedy.h               24462 grammar/moving.h                42514 stop/patterns.h
-   10167 samplers/choose.h               24913 grammar/visits.h                42586 stop/settings.h
-   10253 samplers/ratio.h                25203 grammar/states.h                42617 core/kinds.h
-   10317 samplers/draw.h                 25361 grammar/items.h                 42659 base/restore.h
-   10407 samplers/dist.h                 25485 grammar/masks.h                 42672 api/license.h
+       2 api/opening.h                   10433 samplers/gumbel.h               25686 grammar/runs.h
+     321 api/config.h                    10543 watermark/function.h            25898 grammar/entries.h
+     352 api/types.h                     10656 watermark/text.h                26471 grammar/accepting.h
+     674 api/missing.h                   10842 watermark/draw.h                26810 grammar/history.h
+     689 api/sample.h                    11047 samplers/mirostat.h             26911 grammar/waiting.h
+     891 api/chains.h                    11270 samplers/adaptive_p.h           27218 grammar/room.h
+    1197 api/samplers.h                  11419 samplers/ras.h                  27584 grammar/sampler.h
+    1591 api/gumbel.h                    11482 samplers/replay.h               27838 grammar/forced.h
+    1620 api/operator.h                  11533 samplers/custom.h               28025 grammar/hooks.h
+    1679 api/kv.h                        11582 config/describe.h               28146 schema/head.h
+    1876 api/llama_cpp.h                 11751 config/from_params.h            28334 schema/errors.h
+    1924 api/text_error.h                11807 config/orders.h                 28449 schema/collections.h
+    1943 api/grammar.h                   12079 config/numbers.h                28482 schema/references.h
+    2257 api/shards.h                    12224 config/set.h                    28798 schema/strings.h
+    2370 api/peers.h                     12400 config/texts.h                  28859 schema/numbers.h
+    2516 api/drafts.h                    12579 config/settings.h               29080 schema/sets.h
+    2675 api/constraints.h               12694 life/rollback.h                 29352 schema/formats.h
+    3078 api/watermark.h                 12932 life/chain.h                    29621 schema/scalars.h
+    3252 api/stop.h                      13228 life/members.h                  29937 schema/goals.h
+    3392 api/vocab.h                     13338 life/update.h                   30180 schema/alternatives.h
+    3435 api/search.h                    13508 life/copy.h                     30720 schema/objects.h
+    3609 api/parts.h                     13677 rows/row.h                      31303 schema/arrays.h
+    3661 base/switches.h                 13877 rows/reserve.h                  31669 schema/satisfiable.h
+    3964 base/random.h                   13945 rows/pieces.h                   31817 schema/whole.h
+    3984 base/mt19937.h                  14054 rows/compact.h                  31996 tags/head.h
+    4056 base/exact.h                    14235 rows/sums.h                     32123 tags/words.h
+    4273 base/bits128.h                  14362 rows/changes.h                  32237 tags/inside.h
+    4349 base/elements.h                 14439 rows/cuts.h                     32378 tags/formats.h
+    4475 watermark/colours.h             14895 rows/typical.h                  32782 grammar/grammars.h
+    4538 kernels/llama_cpp/contract.h    15203 rows/tail_free.h                32850 peers/tables.h
+    4560 kernels/contract.h              15271 rows/selecting.h                33309 peers/values.h
+    4646 kernels/scalar.h                15414 rows/mirostat.h                 33805 peers/llama_server.h
+    4850 kernels/llama_cpp/scalar.h      15494 watermark/rows.h                33873 peers/stops.h
+    4859 kernels/sets.h                  15604 rows/flat.h                     33932 peers/wishes.h
+    4908 kernels/vectors.h               15674 rows/logprobs.h                 33974 peers/fields.h
+    4990 kernels/avx512.h                15817 rows/support.h                  34285 peers/requests.h
+    5075 kernels/avx2.h                  15962 rows/step.h                     34493 vocab/pieces.h
+    5139 kernels/sse2.h                  15979 run/apply.h                     34671 vocab/tokenizer_json.h
+    5156 kernels/neon.h                  16046 run/writing.h                   34889 vocab/gguf.h
+    5179 kernels/wasm.h                  16145 run/arrays.h                    35064 shards/head.h
+    5195 kernels/generic.h               16226 run/walk.h                      35149 shards/bytes.h
+    5215 kernels/shared.h                16334 run/again.h                     35246 shards/merging.h
+    5339 kernels/passes.h                16399 run/finish.h                    35535 shards/row.h
+    6023 kernels/llama_cpp/passes.h      16440 run/draw.h                      35658 shards/answers.h
+    6075 kernels/check.h                 16528 run/sample.h                    36102 shards/logprobs.h
+    6097 kernels/dispatch.h              16665 run/explain.h                   36360 shards/taking.h
+    6296 core/thresholds.h               16780 watermark/making.h              36497 shards/asking.h
+    6389 core/array.h                    17001 watermark/tails.h               36626 shards/prefix.h
+    6804 core/table.h                    17098 watermark/detect.h              36848 shards/plans.h
+    6975 core/windows.h                  17323 run/verify.h                    37294 samplers/plans.h
+    7063 constraints/record.h            17428 run/batch.h                     37556 shards/way.h
+    7133 watermark/record.h              17614 run/replay.h                    37702 shards/memory.h
+    7152 rows/work.h                     17699 run/guide.h                     37771 shards/batch.h
+    7185 life/past.h                     17740 life/state.h                    38175 drafts/head.h
+    7244 core/record.h                   17901 operator/weights.h              38226 drafts/block.h
+    7409 core/plans.h                    17976 operator/search.h               38409 drafts/tree.h
+    7435 core/fields.h                   18107 operator/run.h                  38532 drafts/relaxed.h
+    7532 core/owners.h                   18267 kv/cells.h                      38613 drafts/ngram.h
+    7599 core/mt19937.h                  18291 kv/making.h                     38749 search/head.h
+    7654 core/no_mt19937.h               18511 kv/slot.h                       38969 search/rows.h
+    7678 core/making.h                   18643 kv/sequences.h                  39051 search/states.h
+    7836 core/streams.h                  18773 kv/data.h                       39138 search/beams.h
+    7872 life/state_fields.h             18902 kv/update.h                     39521 search/unmask.h
+    7960 samplers/llama_cpp.h            19020 kv/state.h                      39642 text/automaton.h
+    8100 samplers/logit_bias.h           19219 llama_cpp/functions.h           39713 grammar/patterns.h
+    8184 samplers/patch.h                19281 llama_cpp/object.h              39862 constraints/automaton.h
+    8232 samplers/penalties.h            19334 llama_cpp/vocabulary.h          39901 constraints/making.h
+    8374 samplers/dry.h                  19409 text/reading.h                  40147 constraints/sampler.h
+    8906 samplers/cut.h                  19515 text/strings.h                  40236 constraints/constructors.h
+    8926 samplers/top_n_sigma.h          19613 text/values.h                   40614 constraints/patterns.h
+    9062 samplers/top_k.h                19767 text/documents.h                40703 constraints/looking.h
+    9117 samplers/tail_free.h            19840 grammar/head.h                  40773 constraints/thinking.h
+    9234 samplers/typical.h              19844 grammar/tree.h                  41016 constraints/schedule.h
+    9295 samplers/top_p.h                20493 grammar/building.h              41099 constraints/accepting.h
+    9331 samplers/min_p.h                20893 grammar/finishing.h             41280 constraints/drawing.h
+    9367 samplers/by_sums.h              21196 grammar/reading.h               41517 constraints/state.h
+    9496 samplers/top_h.h                21285 grammar/gbnf.h                  41581 constraints/kind.h
+    9546 samplers/min_k.h                21578 grammar/regex.h                 41640 constraints/top_p_decay.h
+    9605 samplers/xtc.h                  21995 grammar/derivatives.h           41716 constraints/timestamps.h
+    9726 samplers/infill.h               22687 grammar/searching.h             41910 constraints/accessors.h
+    9833 samplers/temperature.h          22971 grammar/vocabulary.h            42017 stop/head.h
+   10002 samplers/smoothing.h            23425 grammar/triggers.h              42082 stop/search.h
+   10083 samplers/softmax.h              23899 grammar/matcher.h               42203 stop/making.h
+   10112 samplers/drafted.h              24177 grammar/cache.h                 42360 stop/text.h
+   10137 samplers/greedy.h               24460 grammar/moving.h                42512 stop/patterns.h
+   10167 samplers/choose.h               24911 grammar/visits.h                42584 stop/settings.h
+   10253 samplers/ratio.h                25201 grammar/states.h                42615 core/kinds.h
+   10317 samplers/draw.h                 25359 grammar/items.h                 42657 base/restore.h
+   10407 samplers/dist.h                 25483 grammar/masks.h                 42670 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -13724,11 +13724,9 @@ struct sampi_row {
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
-
 static float sampi_logit_of(const sampi_row *row, float x)
 {
-    return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
+    return sampi_masked(x) ? x : sampi_finite(row->divided ? x / row->r : x * row->r);
 }
 
 typedef struct {
@@ -13739,7 +13737,7 @@ typedef struct {
 static bool sampi_logit_reaches(const void *what, float x)
 {
     const sampi_bound *of = (const sampi_bound *)what;
-    return sampi_scaled(of->row, x) >= of->l;
+    return sampi_logit_of(of->row, x) >= of->l;
 }
 
 /* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. */
@@ -16425,7 +16423,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status) sampi_tell_row(job, before, *token);
+    if (!status && job->logprobs) sampi_tell_row(job, before, *token);
     return status;
 }
 

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#define COPY omp_target_memcpy
+#define ROOM omp_target_alloc
+
 enum { ROUNDS = 200 };
 static double us(void)
 {
@@ -77,7 +80,7 @@ EMPTY(1) EMPTY(32) EMPTY(66) EMPTY(132) EMPTY(264) EMPTY(528) EMPTY(1024)
 
 int main(void)
 {
-    uint64_t word[512] = { 0 }, *device = omp_target_alloc(sizeof word, 0), *keep = omp_target_alloc(256, 0);
+    uint64_t word[512] = { 0 }, *device = ROOM(sizeof word, 0), *keep = ROOM(256, 0);
     const int host = omp_get_initial_device();
     if (omp_get_num_devices() < 1 || !device) return puts("no device"), 77;
     out = device;
@@ -91,17 +94,17 @@ int main(void)
     TIME("empty kernel, 528 teams", empty_528());
     TIME("empty kernel, 1024 teams", empty_1024());
     TIME("132 teams of 8 warps, one parallel in each", many_warps());
-    TIME("copy of 64 bytes to the device", omp_target_memcpy(device, word, 64, 0, 0, 0, host));
-    TIME("copy of 64 bytes from the device, pageable memory", omp_target_memcpy(word, device, 64, 0, 0, host, 0));
-    TIME("copy of 20 KB from the device, pageable memory", { static uint64_t big[2560]; static uint64_t *from; if (!from) from = omp_target_alloc(sizeof big, 0); omp_target_memcpy(big, from, sizeof big, 0, 0, host, 0); });
-    TIME("copy in, 132 teams, copy out", { omp_target_memcpy(device, word, 64, 0, 0, 0, host); empty_132(); omp_target_memcpy(word, device, 64, 0, 0, host, 0); });
+    TIME("copy of 64 bytes to the device", COPY(device, word, 64, 0, 0, 0, host));
+    TIME("copy of 64 bytes from the device, pageable memory", COPY(word, device, 64, 0, 0, host, 0));
+    TIME("copy of 20 KB from the device, pageable memory", { static uint64_t big[2560]; static uint64_t *from; if (!from) from = ROOM(sizeof big, 0); COPY(big, from, sizeof big, 0, 0, host, 0); });
+    TIME("copy in, 132 teams, copy out", { COPY(device, word, 64, 0, 0, 0, host); empty_132(); COPY(word, device, 64, 0, 0, host, 0); });
 
     void *cuda = dlopen("libcuda.so.1", RTLD_LAZY);
     int (*reg)(void *, size_t, unsigned) = cuda ? (int (*)(void *, size_t, unsigned))dlsym(cuda, "cuMemHostRegister_v2") : NULL;
     uint64_t *page = aligned_alloc(4096, 4096);
     memset(page, 0, 4096);
     if (reg && reg(page, 4096, 2 /* DEVICEMAP */) == 0) {
-        TIME("copy of 64 bytes from the device, registered memory", omp_target_memcpy(page, device, 64, 0, 0, host, 0));
+        TIME("copy of 64 bytes from the device, registered memory", COPY(page, device, 64, 0, 0, host, 0));
         there = page; /* the same address on both sides (unified addressing) */
 #pragma omp target update to(there)
         uint64_t n = 0;
@@ -121,7 +124,7 @@ int main(void)
             const uint64_t c = cycles();
             if (omp_get_team_num() == 0) out[0] = b - a, out[1] = c - b;
         }
-        omp_target_memcpy(word, device, 64, 0, 0, host, 0);
+        COPY(word, device, 64, 0, 0, host, 0);
         printf("a store and a fence, %s: of the system %.0f cycles, of the device %.0f\n", all ? "1024 teams at once" : "one warp",
                (double)word[0] / 16, (double)word[1] / 16);
     }
@@ -140,7 +143,7 @@ int main(void)
                 out[0] = b - a, out[1] = c - b, out[2] = sm(), out[3] = x;
             }
         }
-        omp_target_memcpy(word, device, 64, 0, 0, host, 0);
+        COPY(word, device, 64, 0, 0, host, 0);
         printf("launch %d: 1024 steps of straight code on SM %llu: first %llu cycles, again %llu\n", launch, (unsigned long long)word[2],
                (unsigned long long)word[0], (unsigned long long)word[1]);
         if (launch == 2) {

@@ -18,8 +18,8 @@ for picture in "$1"/*.svg; do [ -f "$here/$(basename "$picture" .svg).gp" ] || f
 grep -L 'measured("' $here/speed.gp $here/vocabulary.gp $here/batches.gp $here/grammar.gp | grep . && fail "no place and date"
 awk -F, 'NR == FNR { name[$1]; next } FNR > 1 && !($1 in name) { print "test-plots: names.csv has no " $1; bad = 1 } END { exit bad }' \
     $here/names.csv $here/speed.csv >&2
-# all but what a program writes, and the row of constraints, which has some panels
-sed -n '/^## Samplers/,/^## Parts/s/^| \([a-z_0-9, ]*\) |.*/\1/p' README.md | tr -d ' ' | tr ',' '\n' | grep -vxE 'sampler|yourown|constraints' > "$1/names"
+# all but what a program writes, a replay, whose tokens are given, and the row of constraints, which has some panels
+sed -n '/^## Samplers/,/^## Parts/s/^| \([a-z_0-9, ]*\) |.*/\1/p' README.md | tr -d ' ' | tr ',' '\n' | grep -vxE 'sampler|yourown|replay|constraints' > "$1/names"
 [ "$(wc -l < "$1/names")" -ge 29 ] || fail "README.md has too few samplers"
 while read -r name; do grep -q "^\"$name|" $here/samplers.dat || fail "samplers.svg has no panel of $name"; done < "$1/names"
 rm "$1/names"

@@ -126,11 +126,9 @@ struct sampi_row {
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
-
 static float sampi_logit_of(const sampi_row *row, float x)
 {
-    return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
+    return sampi_masked(x) ? x : sampi_finite(row->divided ? x / row->r : x * row->r);
 }
 
 typedef struct {
@@ -141,7 +139,7 @@ typedef struct {
 static bool sampi_logit_reaches(const void *what, float x)
 {
     const sampi_bound *of = (const sampi_bound *)what;
-    return sampi_scaled(of->row, x) >= of->l;
+    return sampi_logit_of(of->row, x) >= of->l;
 }
 
 /* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. A sampler's threshold is a logit,

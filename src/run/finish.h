@@ -30,7 +30,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status) sampi_tell_row(job, before, *token);
+    if (!status && job->logprobs) sampi_tell_row(job, before, *token);
     return status;
 }
 
