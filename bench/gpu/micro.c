@@ -100,7 +100,8 @@ int main(void)
     TIME("copy in, 132 teams, copy out", { COPY(device, word, 64, 0, 0, 0, host); empty_132(); COPY(word, device, 64, 0, 0, host, 0); });
 
     void *cuda = dlopen("libcuda.so.1", RTLD_LAZY);
-    int (*reg)(void *, size_t, unsigned) = cuda ? (int (*)(void *, size_t, unsigned))dlsym(cuda, "cuMemHostRegister_v2") : NULL;
+    int (*reg)(void *, size_t, unsigned) = NULL;
+    if (cuda) *(void **)&reg = dlsym(cuda, "cuMemHostRegister_v2");
     uint64_t *page = aligned_alloc(4096, 4096);
     memset(page, 0, 4096);
     if (reg && reg(page, 4096, 2 /* DEVICEMAP */) == 0) {
