@@ -231,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(request.mask_ends == again.mask_ends);
         MUST(request.guidance_scale == again.guidance_scale && fabsf(request.guidance_scale) <= FLT_MAX);
         const bool asks = request.thinking_budget >= 0 || request.min_tokens > 0 || request.mask_ends ||
-                          request.guidance_scale != 1.0f;
+                          request.guidance_scale != 1.0f || request.n_beams > 0;
         MUST(samp_settings_from(settings, peer, text, NULL, NULL) == (asks ? SAMP_E_UNSUPPORTED : SAMP_OK));
         check_same(settings, other);
     }
