@@ -615,6 +615,15 @@ static samp_sampler *make_by_fields(source *s, int kind, size_t n)
     return sampi_init(&t);
 }
 
+/* A text, which may be shorter than a case, and may have a token that no row has. */
+static samp_sampler *make_replay(source *s, size_t n)
+{
+    samp_token text[8];
+    const size_t length = percent(s, 80) ? 8 : below(s, 8);
+    for (size_t i = 0; i < length; i++) text[i] = (samp_token)below(s, percent(s, 98) ? n : 2 * n);
+    return samp_init_replay(text, length);
+}
+
 /* A sampler for a vocabulary of about n tokens: the numbers of some kinds are those at which they do the most. */
 static samp_sampler *make_kind(source *s, int kind, size_t n)
 {
@@ -654,6 +663,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
 #ifdef SAMPLING_GUMBEL_DECLARED
             return samp_init_gumbel(choose(s, 2));
 #endif
+        case SAMPI_REPLAY: return make_replay(s, n);
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
         case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);
@@ -667,7 +677,6 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_TOP_P_DECAY:
         case SAMPI_TIMESTAMPS:
         case SAMPI_RAS:
-        case SAMPI_REPLAY:
         case SAMPI_DIST:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
@@ -949,7 +958,9 @@ static samp_token step_to(player *p, samp_sampler **chain, const float *row, siz
     if (n == 0) return SAMP_E_EMPTY;
     if ((status = candidates(cur, p->work, row, n))) return status;
     samp_sampler *next = samp_clone(*chain);
-    samp_token token = chosen(cur, sampi_apply_steps((sampi_sampler *)next, cur));
+    const samp_token given = sampi_replayed((sampi_sampler *)next); /* comes also if the samplers have removed it */
+    status = sampi_apply_steps((sampi_sampler *)next, cur);
+    samp_token token = status || given < 0 ? chosen(cur, status) : (size_t)given < n ? given : SAMP_E_RANGE;
     if (token >= 0 && accepts && (status = samp_accept(next, token))) {
         samp_accept(*chain, token);
         token = status;
