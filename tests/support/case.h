@@ -725,6 +725,7 @@ static int make_selector(source *s)
 #ifdef SAMPLING_WATERMARK_DECLARED
     if (percent(s, 2 * CASE_WATERMARKS)) return SAMPI_WATERMARK;
 #endif
+    if (percent(s, 3)) return SAMPI_REPLAY;
     return percent(s, 60) ? SAMPI_DIST : N_STAGES + (int)below(s, N_KINDS - N_STAGES);
 }
 
@@ -958,8 +959,8 @@ static samp_token step_to(player *p, samp_sampler **chain, const float *row, siz
     if (n == 0) return SAMP_E_EMPTY;
     if ((status = candidates(cur, p->work, row, n))) return status;
     samp_sampler *next = samp_clone(*chain);
-    const samp_token given = sampi_replayed((sampi_sampler *)next); /* comes also if the samplers have removed it */
     status = sampi_apply_steps((sampi_sampler *)next, cur);
+    const samp_token given = sampi_replayed((sampi_sampler *)next); /* comes also if the samplers have removed it */
     samp_token token = status || given < 0 ? chosen(cur, status) : (size_t)given < n ? given : SAMP_E_RANGE;
     if (token >= 0 && accepts && (status = samp_accept(next, token))) {
         samp_accept(*chain, token);

@@ -244,17 +244,17 @@ static int compare_ids(const void *a, const void *b)
 }
 static void test_sort_ids(samp_token_data *d, size_t n) { qsort(d, n, sizeof *d, compare_ids); }
 
-/* Is the last sampler that is on greedy? */
-static bool ends_greedily(samp_sampler *s)
+/* Is the last sampler that is on of this kind? */
+static bool ends_with(samp_sampler *s, sampi_kind kind)
 {
     const sampi_sampler *t = (const sampi_sampler *)s;
     for (int32_t i = samp_chain_n(s) - 1; i >= 0; i--) {
         samp_sampler *last = samp_chain_get(s, i);
         const sampi_sampler *of = (const sampi_sampler *)last;
         if (of->kind == SAMPI_CHAIN ? samp_chain_n(last) > 0 && sampi_n_active(of) > 0 : !sampi_idles(of))
-            return ends_greedily(last);
+            return ends_with(last, kind);
     }
-    return t->kind == SAMPI_GREEDY;
+    return t->kind == kind;
 }
 
 /* Sorts d [n], and says how many are unmasked, and their ln Z. */
@@ -275,16 +275,20 @@ static bool close_to(float got, long double want, size_t n)
     return got == (float)want || fabsl((long double)got - want) <= open;
 }
 
-/* A token may be masked in the model's logits, if a sampler of the user's has raised it. */
+/* A token may be masked in the model's logits, if a sampler of the user's has raised it. A replay's may have been removed:
+   then it is behind all that the chain has left. */
 static bool check_set(const samp_logprob_set *set, const samp_token_data *d, size_t size, size_t n, long double ln_z,
-                      samp_token token, double cumulative)
+                      samp_token token, bool replays, double cumulative)
 {
     const samp_logprob none = { -7, -7, -7.0f };
     size_t at = 0, found = (size_t)set->n_top < n ? (size_t)set->n_top : n;
     while (at < size && d[at].id != token) at++;
-    CHECK(at < size);
-    CHECK(set->chosen.token == token && set->chosen.rank == (int32_t)at + 1);
-    long double want = (long double)d[at].logit - (long double)d[0].logit - ln_z;
+    if (replays && at >= n) at = n;
+    CHECK(at < size || at == n);
+    if (set->chosen.token != token || set->chosen.rank != (int32_t)at + 1)
+        return failed(__LINE__, "chosen %d, rank %d, wanted %d, rank %zu", (int)set->chosen.token, (int)set->chosen.rank, (int)token,
+                      at + 1);
+    long double want = at < n ? (long double)d[at].logit - (long double)d[0].logit - ln_z : -HUGE_VALL;
     if (!close_to(set->chosen.logprob, want, n))
         return failed(__LINE__, "logprob %.9g, wanted %.12Lg", (double)set->chosen.logprob, want);
     CHECK(set->cumulative_logprob == cumulative + (double)set->chosen.logprob);
@@ -363,14 +367,15 @@ static bool check_logprobs(world *w, const call *c, size_t r, samp_token token, 
     samp_logprobs *lp = &w->logprobs[0][r];
     const float *row = w->means + r * c->g.n_vocab;
     const size_t length = length_of(c, r);
+    const bool replays = ends_with(c->seat[r]->steps, SAMPI_REPLAY);
     long double ln_z;
     size_t n = reference(cur->data, cur->size, &ln_z);
     w->n_logprobs++;
-    if (!check_set(&lp->processed, cur->data, cur->size, n, ln_z, token, c->cumulative[r])) return false;
-    if (!check_support(w, c, r, cur->data, n, ln_z, token, ends_greedily(c->seat[r]->steps))) return false;
+    if (!check_set(&lp->processed, cur->data, cur->size, n, ln_z, token, replays, c->cumulative[r])) return false;
+    if (!check_support(w, c, r, cur->data, n, ln_z, token, ends_with(c->seat[r]->steps, SAMPI_GREEDY))) return false;
     for (size_t i = 0; i < length; i++) w->left[i] = (samp_token_data){ (samp_token)i, row[i], 0.0f };
     n = reference(w->left, length, &ln_z);
-    return check_set(&lp->raw, w->left, length, n, ln_z, token, c->cumulative[r]);
+    return check_set(&lp->raw, w->left, length, n, ln_z, token, false, c->cumulative[r]);
 }
 
 /* ---------------------------------------------------------------------------------------------- making a call */
