@@ -255,9 +255,12 @@ export class Chain extends Sampler {
     replayCheck(logits: Rows, tokens: ArrayLike<number>, options?: {
         mask?: Uint32Array | Int32Array | ArrayLike<Mask> | null; dtype?: Dtype;
     }): number | null;
-    verify(logits: Rows, draft: ArrayLike<number>, options?: VerifyOptions & { logprobs?: null; support?: null }): number[];
+    verify(logits: Rows, draft: ArrayLike<number>, options?: VerifyOptions &
+        { logprobs?: null; logprobIds?: null; support?: null }): number[];
     verify(logits: Rows, draft: ArrayLike<number>, options: VerifyOptions & (
-        { logprobs: number; support?: number | null } | { logprobs?: number | null; support: number })):
+        { logprobs: number; logprobIds?: ArrayLike<number> | null; support?: number | null } |
+        { logprobs?: number | null; logprobIds: ArrayLike<number>; support?: number | null } |
+        { logprobs?: number | null; logprobIds?: ArrayLike<number> | null; support: number })):
         { tokens: number[]; logprobs: Logprobs[] };
     update(settings: Settings): void;
     get(name: string): string;

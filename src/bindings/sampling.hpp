@@ -913,10 +913,10 @@ class chain : public sampler
 
     // How much of a draft is right? The tokens that are accepted, and one more. rows: draft.tokens.size() + 1 of float.
     // If a row behind the first one is broken, it is a batch_error: the tokens before it, and its status, are in it.
-    // *told gets what there is to tell of each token; top, support: as batch_options'.
+    // *told gets what there is to tell of each token; top, support, ids: as batch_options'.
     std::vector<samp_token> verify(passed<logits> &&rows, const draft &of, method::how how = method::exact,
                                    std::vector<logprobs> *told = nullptr, whole<int32_t> top = 0,
-                                   whole<int32_t> support = -1)
+                                   whole<int32_t> support = -1, passed<span<const samp_token>> &&ids = {})
     {
         size_t n = of.tokens.size(), n_ids = of.ids.size();
         if (!how) throw error(SAMP_E_NULL, "how");
@@ -934,7 +934,7 @@ class chain : public sampler
         d.ids = of.ids.data();
         d.n_top = n_ids ? n_ids / n : 0;
         std::vector<samp_token> out(n + 1, -1);
-        telling tells(told ? n + 1 : 0, rows.n_vocab, top, {}, support);
+        telling tells(told ? n + 1 : 0, rows.n_vocab, top, ids, support);
         d.logprobs = tells.sets();
         int32_t accepted = how(open(), static_cast<const float *>(rows.data), rows.n_vocab, &d, out.data());
         out.resize(static_cast<size_t>(check_drawn(accepted, rows, "draft")) + 1);

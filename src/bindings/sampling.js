@@ -1704,10 +1704,10 @@ class Chain extends Sampler {
         }
     }
     // How much of a draft is right? The tokens that are accepted, and one more. logits: a row more than the draft has
-    // tokens, side by side. method: 'exact', 'ratio' or 'block'; probs [n, nVocab], or [n, nTop] with ids. logprobs, support: as
-    // sample's; then { tokens, logprobs }.
+    // tokens, side by side. method: 'exact', 'ratio' or 'block'; probs [n, nVocab], or [n, nTop] with ids. logprobs,
+    // logprobIds, support: as sample's logprobs, ids, support; then { tokens, logprobs }.
     verify(logits, draft, given) {
-        const { probs, ids, method, dtype, logprobs, support } = options(given, { probs: null, ids: null, method: 'exact', dtype: undefined, logprobs: null, support: null });
+        const { probs, ids, method, dtype, logprobs, logprobIds, support } = options(given, { probs: null, ids: null, method: 'exact', dtype: undefined, logprobs: null, logprobIds: null, support: null });
         const tokens = integers(draft, 'draft', 0), n = tokens.length, q = probs && widened(floats(probs, undefined, 'probs'));
         const which = ids && integers(listOf(ids, 'ids').flatMap((row) => (typeof row === 'object' ? listOf(row, 'ids') : row)), 'ids');
         const at = floats(logits, dtype), row = widened(at), nVocab = lengthOf(row) / (n + 1);
@@ -1718,7 +1718,7 @@ class Chain extends Sampler {
         if (q && lengthOf(q) !== (which ? which.length : n * nVocab)) throw wrong('probs', `${lengthOf(q)} do not fit`);
         if (which && (!q || which.length % n)) throw wrong('ids', 'they do not fit probs and the draft');
         const of = { tokens, probs: q, ids: which, n_top: which && n ? which.length / n : 1 }, out = new Int32Array(n + 1).fill(-1);
-        const rows = { ...oneRow(row, nVocab), n_rows: n + 1 }, room = roomFor(n + 1, wanted({ logprobs, ids: null, support }, nVocab));
+        const rows = { ...oneRow(row, nVocab), n_rows: n + 1 }, room = roomFor(n + 1, wanted({ logprobs, ids: logprobIds, support }, nVocab, 'logprob_ids'));
         try {
             of.logprobs = room && room.at;
             const accepted = method === 'block' ? c.verify_block(this, row, nVocab, of, out) : c.verify(this, row, nVocab, of, method, out);
@@ -1797,8 +1797,8 @@ function ofFirst(error, logits) {
 // What is to be told of a token, in options; and checked, or null: nothing.
 const NOTHING_TOLD = { logprobs: null, ids: null, support: null };
 const isTold = ({ logprobs, ids, support }) => logprobs !== null || ids !== null || support !== null;
-const wanted = (told, nVocab) => (isTold(told) ? {
-    n: told.logprobs === null ? 0 : whole(told.logprobs, 'logprobs', 0, 1024), ids: integers(told.ids ?? [], 'ids', 0, nVocab - 1),
+const wanted = (told, nVocab, name = 'ids') => (isTold(told) ? {
+    n: told.logprobs === null ? 0 : whole(told.logprobs, 'logprobs', 0, 1024), ids: integers(told.ids ?? [], name, 0, nVocab - 1),
     most: told.support === null ? null : Math.min(whole(told.support, 'support', 0, 2 ** 22), nVocab),
 } : null);
 

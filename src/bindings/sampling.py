@@ -1780,13 +1780,13 @@ class Chain(Sampler):
         return row
 
     def verify(self, logits, draft, probs=None, ids=None, method="exact", dtype=None, *, logprobs=None,
-               support=None):
+               logprob_ids=None, support=None):
         """How much of a draft is right? The tokens that are accepted, and one token more.
 
         logits: [n + 1, n_vocab] what the model says behind 0 .. n tokens of the draft. draft: [n] tokens.
         method: "exact": the tokens that there would be without a draft. "ratio" and "block": their distribution, and
         more of the draft is accepted; probs: what it was drawn from, [n, n_vocab], or [n, n_top] with ids [n, n_top].
-        logprobs, support: as sample()'s; then (tokens, [Logprobs])."""
+        logprobs, logprob_ids, support: as sample()'s logprobs, ids, support; then (tokens, [Logprobs])."""
         at, tokens = _dense_f32(logits, "logits", dtype), _integers(draft, "draft")
         n = tokens.n
         if len(at.shape) != 2 or at.shape[0] != n + 1:
@@ -1801,7 +1801,8 @@ class Chain(Sampler):
         if which is not None and (q is None or which.shape[0] != n) and n > 0:
             raise SamplingError(_RANGE, "ids", "ids: they do not fit probs and the draft")
         c_draft = c.draft(n, tokens.address, q and q.address, which and which.address, which.shape[-1] if which else 0)
-        told = None if logprobs is support is None else _Told(n + 1, at.shape[1], logprobs, None, support)
+        silent = logprobs is logprob_ids is support is None
+        told = None if silent else _Told(n + 1, at.shape[1], logprobs, logprob_ids, support, "logprob_ids")
         c_draft.logprobs = told and told.address
         out = (c_int32 * (n + 1))(*[-1] * (n + 1))
         rows = c.logits(at.address, 0, n + 1, at.shape[1], at.shape[1])
@@ -1903,10 +1904,10 @@ def _refused(error, logits, row, name="logits"):
 class _Told:
     """What C tells of the tokens of some rows, and the memory for it."""
 
-    def __init__(self, rows, n_vocab, logprobs, ids=None, support=None):
+    def __init__(self, rows, n_vocab, logprobs, ids=None, support=None, name="ids"):
         n = _whole(0 if logprobs is None else logprobs, "logprobs", 0, 1024)
-        asked = _list(() if ids is None else ids, "ids")
-        self.asked = (c_int32 * (len(asked) + 1))(*[_whole(i, "ids", 0, n_vocab - 1) for i in asked])
+        asked = _list(() if ids is None else ids, name)
+        self.asked = (c_int32 * (len(asked) + 1))(*[_whole(i, name, 0, n_vocab - 1) for i in asked])
         self.n_ids = len(asked)
         most = min(_whole(0 if support is None else support, "support", 0, 2**22), n_vocab)
         self.given = [(c_float * (self.n_ids + 1))() for _ in range(2 * rows)]

@@ -137,7 +137,7 @@ CALLS = {
                                   ids=[1, 0], support=3)),
     "Chain.verify": lambda: (chain().verify, dict(
         logits=[ROW, ROW], draft=[1], probs=[[1.0]], ids=[[1]], method="ratio", dtype="float32",
-        logprobs=1, support=3)),
+        logprobs=1, logprob_ids=[1, 0], support=3)),
     "Chain.replay": lambda: (chain().replay, dict(tokens=[1, 0])),
     "Chain.replay_check": lambda: (chain().replay_check, dict(
         logits=[ROW, ROW], tokens=[1, 0], mask=[[True] * 4] * 2, dtype="float32")),
@@ -227,7 +227,8 @@ SPECIAL = {("Vocab.from_tokenizer_json", "text"): "file text", ("Vocab.from_gguf
            ("Ngram", "n_min"): "i32 1..64", ("Ngram", "n_max"): "i32 2..64",
            ("Ngram", "max_tokens"): "size 64..67108864", ("Chain.text", "vocab"): "vocab?",
            ("Chain.sample", "ids"): "token[n] 0..3?", ("sample_batch", "ids"): "token[n] 0..3?",
-           ("raw_logprobs", "ids"): "token[n] 0..3?", ("raw_logprobs", "tokens"): "token[n] -1..3?",
+           ("raw_logprobs", "ids"): "token[n] 0..3?", ("Chain.verify", "logprob_ids"): "token[n] 0..3?",
+           ("raw_logprobs", "tokens"): "token[n] -1..3?",
            ("raw_logprobs", "logprobs"): "i32 0..1024?", ("Chain.replay", "tokens"): "token[n] 0..4194303",
            ("Chain.replay_check", "tokens"): "token[n] 0..3",
            ("Chain.score", "token"): "token 0..3", ("Chain.explain", "token"): "token 0..3",

@@ -605,8 +605,8 @@ static void test_no_memory()
     allocate_in_vain(single, all);
     const auto verifying = [&] {
         std::vector<logprobs> told;
-        chains[0].verify(logits(rows, 1, 3), draft(), method::exact, &told, 2, 2);
-        CHECK(told.size() == 1);
+        chains[0].verify(logits(rows, 1, 3), draft(), method::exact, &told, 2, 2, { 1 });
+        CHECK(told.size() == 1 && told[0].raw.given.size() == 1);
     };
     allocate_in_vain(verifying, all);
     allocate_in_vain([&] { chains[0].replay({ 1, 2 }); }, all);

@@ -165,9 +165,10 @@ const tests = {
             assert.equal(same.replayCheck(flat, text), null);
             assert.deepEqual(same.save(), chain.save());
             assert.equal(fresh().replayCheck(data, other), 3);
-            const { tokens, logprobs } = fresh().verify(flat, other.slice(0, 5), { logprobs: 2, support: N });
+            const { tokens, logprobs } = fresh().verify(flat, other.slice(0, 5), { logprobs: 2, logprobIds: [0, 5], support: N });
+            const of = ({ support, processed: { top, given } }) => [support, top, given];
             assert.deepEqual(tokens, text.slice(0, 4));
-            assert.deepEqual(logprobs.map(({ support, processed: { top } }) => [support, top]), drawn.slice(0, 4).map(({ logprobs: { support, processed: { top } } }) => [support, top]));
+            assert.deepEqual(logprobs.map(of), drawn.slice(0, 4).map(({ logprobs }) => of(logprobs)));
             if (!settings.repetitionPenalty)
                 assert.deepEqual(rawLogprobs(flat, { tokens: text, logprobs: 2, ids: [0, 5] }), drawn.map(({ logprobs: { raw } }) => raw));
         }
@@ -181,6 +182,7 @@ const tests = {
         fails(() => fresh().replayCheck(broken, text), 'row 2: logit 0 is NaN');
         const error = fails(() => fresh().verify(broken, text.slice(0, 5), { logprobs: 0 }), 'row 2: logit 0 is NaN', BatchError);
         assert.deepEqual(error.logprobs.map(({ raw }) => raw.chosen.token), text.slice(0, 2));
+        fails(() => fresh().verify(flat, text.slice(0, 5), { logprobIds: [N] }), 'logprob_ids');
         fails(() => chain.replay([-1]), 'tokens');
         fails(() => chain.replayCheck(data, text.slice(1)), 'logits');
         fails(() => rawLogprobs(data, { tokens: [N, 0, 0, 0, 0, 0] }), 'tokens');

@@ -282,9 +282,10 @@ def test_replay():
         other = text[:3] + [(text[3] + 1) % N] + text[4:]
         fresh = Chain(N, seed=8, **settings)
         assert fresh.replay_check(data, other) == 3 and fresh.prev(9) == text[:4]
-        tokens, told = Chain(N, seed=8, **settings).verify(data, other[:5], logprobs=2, support=N)
+        tokens, told = Chain(N, seed=8, **settings).verify(data, other[:5], logprobs=2, logprob_ids=ids, support=N)
         assert tokens == text[:4] and [one.support for one in told] == [one.support for _, one in drawn[:4]]
         assert [one.processed[:3] for one in told] == [one.processed[:3] for _, one in drawn[:4]]
+        assert [one.processed.given for one in told] == [one.processed.given for _, one in drawn[:4]]
         told = raw_logprobs(data, text, 2, ids=ids)
         assert told == [one.raw for _, one in drawn] or "penalty_repeat" in settings
     assert [of.chosen for of in raw_logprobs(data[:1])] == [(-1, 0, 0.0)]
@@ -299,6 +300,7 @@ def test_replay():
     fails(lambda: Chain(N, seed=8).replay_check(broken, text), "row 2: logit 0 is NaN")
     error = fails(lambda: Chain(N, seed=8).verify(broken, text[:5], logprobs=0), "row 2: logit 0 is NaN", BatchError)
     assert len(error.logprobs) == 2 and error.logprobs[1].raw.chosen.token == text[1]
+    fails(lambda: Chain(N, seed=8).verify(data, text[:5], logprob_ids=[N]), "logprob_ids")
     fails(lambda: chain.replay([-1]), "tokens")
     fails(lambda: chain.replay_check(data, text[1:]), "tokens")
     fails(lambda: raw_logprobs(data, [N] * 6), "tokens")
