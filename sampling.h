@@ -225,95 +225,95 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10433 samplers/gumbel.h               25686 grammar/runs.h
-     321 api/config.h                    10543 watermark/function.h            25898 grammar/entries.h
-     352 api/types.h                     10656 watermark/text.h                26471 grammar/accepting.h
-     674 api/missing.h                   10842 watermark/draw.h                26810 grammar/history.h
-     689 api/sample.h                    11047 samplers/mirostat.h             26911 grammar/waiting.h
-     891 api/chains.h                    11270 samplers/adaptive_p.h           27218 grammar/room.h
-    1197 api/samplers.h                  11419 samplers/ras.h                  27584 grammar/sampler.h
-    1591 api/gumbel.h                    11482 samplers/replay.h               27838 grammar/forced.h
-    1620 api/operator.h                  11533 samplers/custom.h               28025 grammar/hooks.h
-    1679 api/kv.h                        11582 config/describe.h               28146 schema/head.h
-    1876 api/llama_cpp.h                 11751 config/from_params.h            28334 schema/errors.h
-    1924 api/text_error.h                11807 config/orders.h                 28449 schema/collections.h
-    1943 api/grammar.h                   12079 config/numbers.h                28482 schema/references.h
-    2257 api/shards.h                    12224 config/set.h                    28798 schema/strings.h
-    2370 api/peers.h                     12400 config/texts.h                  28859 schema/numbers.h
-    2516 api/drafts.h                    12579 config/settings.h               29080 schema/sets.h
-    2675 api/constraints.h               12694 life/rollback.h                 29352 schema/formats.h
-    3078 api/watermark.h                 12932 life/chain.h                    29621 schema/scalars.h
-    3252 api/stop.h                      13228 life/members.h                  29937 schema/goals.h
-    3392 api/vocab.h                     13338 life/update.h                   30180 schema/alternatives.h
-    3435 api/search.h                    13508 life/copy.h                     30720 schema/objects.h
-    3609 api/parts.h                     13677 rows/row.h                      31303 schema/arrays.h
-    3661 base/switches.h                 13877 rows/reserve.h                  31669 schema/satisfiable.h
-    3964 base/random.h                   13945 rows/pieces.h                   31817 schema/whole.h
-    3984 base/mt19937.h                  14054 rows/compact.h                  31996 tags/head.h
-    4056 base/exact.h                    14235 rows/sums.h                     32123 tags/words.h
-    4273 base/bits128.h                  14362 rows/changes.h                  32237 tags/inside.h
-    4349 base/elements.h                 14439 rows/cuts.h                     32378 tags/formats.h
-    4475 watermark/colours.h             14895 rows/typical.h                  32782 grammar/grammars.h
-    4538 kernels/llama_cpp/contract.h    15203 rows/tail_free.h                32850 peers/tables.h
-    4560 kernels/contract.h              15271 rows/selecting.h                33309 peers/values.h
-    4646 kernels/scalar.h                15414 rows/mirostat.h                 33805 peers/llama_server.h
-    4850 kernels/llama_cpp/scalar.h      15494 watermark/rows.h                33873 peers/stops.h
-    4859 kernels/sets.h                  15604 rows/flat.h                     33932 peers/wishes.h
-    4908 kernels/vectors.h               15674 rows/logprobs.h                 33974 peers/fields.h
-    4990 kernels/avx512.h                15817 rows/support.h                  34285 peers/requests.h
-    5075 kernels/avx2.h                  15962 rows/step.h                     34493 vocab/pieces.h
-    5139 kernels/sse2.h                  15979 run/apply.h                     34671 vocab/tokenizer_json.h
-    5156 kernels/neon.h                  16046 run/writing.h                   34889 vocab/gguf.h
-    5179 kernels/wasm.h                  16145 run/arrays.h                    35064 shards/head.h
-    5195 kernels/generic.h               16226 run/walk.h                      35149 shards/bytes.h
-    5215 kernels/shared.h                16334 run/again.h                     35246 shards/merging.h
-    5339 kernels/passes.h                16399 run/finish.h                    35535 shards/row.h
-    6023 kernels/llama_cpp/passes.h      16440 run/draw.h                      35658 shards/answers.h
-    6075 kernels/check.h                 16528 run/sample.h                    36102 shards/logprobs.h
-    6097 kernels/dispatch.h              16665 run/explain.h                   36360 shards/taking.h
-    6296 core/thresholds.h               16780 watermark/making.h              36497 shards/asking.h
-    6389 core/array.h                    17001 watermark/tails.h               36626 shards/prefix.h
-    6804 core/table.h                    17098 watermark/detect.h              36848 shards/plans.h
-    6975 core/windows.h                  17323 run/verify.h                    37294 samplers/plans.h
-    7063 constraints/record.h            17428 run/batch.h                     37556 shards/way.h
-    7133 watermark/record.h              17614 run/replay.h                    37702 shards/memory.h
-    7152 rows/work.h                     17699 run/guide.h                     37771 shards/batch.h
-    7185 life/past.h                     17740 life/state.h                    38175 drafts/head.h
-    7244 core/record.h                   17901 operator/weights.h              38226 drafts/block.h
-    7409 core/plans.h                    17976 operator/search.h               38409 drafts/tree.h
-    7435 core/fields.h                   18107 operator/run.h                  38532 drafts/relaxed.h
-    7532 core/owners.h                   18267 kv/cells.h                      38613 drafts/ngram.h
-    7599 core/mt19937.h                  18291 kv/making.h                     38749 search/head.h
-    7654 core/no_mt19937.h               18511 kv/slot.h                       38969 search/rows.h
-    7678 core/making.h                   18643 kv/sequences.h                  39051 search/states.h
-    7836 core/streams.h                  18773 kv/data.h                       39138 search/beams.h
-    7872 life/state_fields.h             18902 kv/update.h                     39521 search/unmask.h
-    7960 samplers/llama_cpp.h            19020 kv/state.h                      39642 text/automaton.h
-    8100 samplers/logit_bias.h           19219 llama_cpp/functions.h           39713 grammar/patterns.h
-    8184 samplers/patch.h                19281 llama_cpp/object.h              39862 constraints/automaton.h
-    8232 samplers/penalties.h            19334 llama_cpp/vocabulary.h          39901 constraints/making.h
-    8374 samplers/dry.h                  19409 text/reading.h                  40147 constraints/sampler.h
-    8906 samplers/cut.h                  19515 text/strings.h                  40236 constraints/constructors.h
-    8926 samplers/top_n_sigma.h          19613 text/values.h                   40614 constraints/patterns.h
-    9062 samplers/top_k.h                19767 text/documents.h                40703 constraints/looking.h
-    9117 samplers/tail_free.h            19840 grammar/head.h                  40773 constraints/thinking.h
-    9234 samplers/typical.h              19844 grammar/tree.h                  41016 constraints/schedule.h
-    9295 samplers/top_p.h                20493 grammar/building.h              41099 constraints/accepting.h
-    9331 samplers/min_p.h                20893 grammar/finishing.h             41280 constraints/drawing.h
-    9367 samplers/by_sums.h              21196 grammar/reading.h               41517 constraints/state.h
-    9496 samplers/top_h.h                21285 grammar/gbnf.h                  41581 constraints/kind.h
-    9546 samplers/min_k.h                21578 grammar/regex.h                 41640 constraints/top_p_decay.h
-    9605 samplers/xtc.h                  21995 grammar/derivatives.h           41716 constraints/timestamps.h
-    9726 samplers/infill.h               22687 grammar/searching.h             41910 constraints/accessors.h
-    9833 samplers/temperature.h          22971 grammar/vocabulary.h            42017 stop/head.h
-   10002 samplers/smoothing.h            23425 grammar/triggers.h              42082 stop/search.h
-   10083 samplers/softmax.h              23899 grammar/matcher.h               42203 stop/making.h
-   10112 samplers/drafted.h              24177 grammar/cache.h                 42360 stop/text.h
-   10137 samplers/greedy.h               24460 grammar/moving.h                42512 stop/patterns.h
-   10167 samplers/choose.h               24911 grammar/visits.h                42584 stop/settings.h
-   10253 samplers/ratio.h                25201 grammar/states.h                42615 core/kinds.h
-   10317 samplers/draw.h                 25359 grammar/items.h                 42657 base/restore.h
-   10407 samplers/dist.h                 25483 grammar/masks.h                 42670 api/license.h
+       2 api/opening.h                   10441 samplers/gumbel.h               25694 grammar/runs.h
+     321 api/config.h                    10551 watermark/function.h            25906 grammar/entries.h
+     352 api/types.h                     10664 watermark/text.h                26479 grammar/accepting.h
+     674 api/missing.h                   10850 watermark/draw.h                26818 grammar/history.h
+     689 api/sample.h                    11055 samplers/mirostat.h             26919 grammar/waiting.h
+     891 api/chains.h                    11278 samplers/adaptive_p.h           27226 grammar/room.h
+    1197 api/samplers.h                  11427 samplers/ras.h                  27592 grammar/sampler.h
+    1591 api/gumbel.h                    11490 samplers/replay.h               27846 grammar/forced.h
+    1620 api/operator.h                  11541 samplers/custom.h               28033 grammar/hooks.h
+    1679 api/kv.h                        11590 config/describe.h               28154 schema/head.h
+    1876 api/llama_cpp.h                 11759 config/from_params.h            28342 schema/errors.h
+    1924 api/text_error.h                11815 config/orders.h                 28457 schema/collections.h
+    1943 api/grammar.h                   12087 config/numbers.h                28490 schema/references.h
+    2257 api/shards.h                    12232 config/set.h                    28806 schema/strings.h
+    2370 api/peers.h                     12408 config/texts.h                  28867 schema/numbers.h
+    2516 api/drafts.h                    12587 config/settings.h               29088 schema/sets.h
+    2675 api/constraints.h               12702 life/rollback.h                 29360 schema/formats.h
+    3078 api/watermark.h                 12940 life/chain.h                    29629 schema/scalars.h
+    3252 api/stop.h                      13236 life/members.h                  29945 schema/goals.h
+    3392 api/vocab.h                     13346 life/update.h                   30188 schema/alternatives.h
+    3435 api/search.h                    13516 life/copy.h                     30728 schema/objects.h
+    3617 api/parts.h                     13685 rows/row.h                      31311 schema/arrays.h
+    3669 base/switches.h                 13885 rows/reserve.h                  31677 schema/satisfiable.h
+    3972 base/random.h                   13953 rows/pieces.h                   31825 schema/whole.h
+    3992 base/mt19937.h                  14062 rows/compact.h                  32004 tags/head.h
+    4064 base/exact.h                    14243 rows/sums.h                     32131 tags/words.h
+    4281 base/bits128.h                  14370 rows/changes.h                  32245 tags/inside.h
+    4357 base/elements.h                 14447 rows/cuts.h                     32386 tags/formats.h
+    4483 watermark/colours.h             14903 rows/typical.h                  32790 grammar/grammars.h
+    4546 kernels/llama_cpp/contract.h    15211 rows/tail_free.h                32858 peers/tables.h
+    4568 kernels/contract.h              15279 rows/selecting.h                33317 peers/values.h
+    4654 kernels/scalar.h                15422 rows/mirostat.h                 33813 peers/llama_server.h
+    4858 kernels/llama_cpp/scalar.h      15502 watermark/rows.h                33881 peers/stops.h
+    4867 kernels/sets.h                  15612 rows/flat.h                     33940 peers/wishes.h
+    4916 kernels/vectors.h               15682 rows/logprobs.h                 33982 peers/fields.h
+    4998 kernels/avx512.h                15825 rows/support.h                  34293 peers/requests.h
+    5083 kernels/avx2.h                  15970 rows/step.h                     34501 vocab/pieces.h
+    5147 kernels/sse2.h                  15987 run/apply.h                     34679 vocab/tokenizer_json.h
+    5164 kernels/neon.h                  16054 run/writing.h                   34897 vocab/gguf.h
+    5187 kernels/wasm.h                  16153 run/arrays.h                    35072 shards/head.h
+    5203 kernels/generic.h               16234 run/walk.h                      35157 shards/bytes.h
+    5223 kernels/shared.h                16342 run/again.h                     35254 shards/merging.h
+    5347 kernels/passes.h                16407 run/finish.h                    35543 shards/row.h
+    6031 kernels/llama_cpp/passes.h      16448 run/draw.h                      35666 shards/answers.h
+    6083 kernels/check.h                 16536 run/sample.h                    36110 shards/logprobs.h
+    6105 kernels/dispatch.h              16673 run/explain.h                   36368 shards/taking.h
+    6304 core/thresholds.h               16788 watermark/making.h              36505 shards/asking.h
+    6397 core/array.h                    17009 watermark/tails.h               36634 shards/prefix.h
+    6812 core/table.h                    17106 watermark/detect.h              36856 shards/plans.h
+    6983 core/windows.h                  17331 run/verify.h                    37302 samplers/plans.h
+    7071 constraints/record.h            17436 run/batch.h                     37564 shards/way.h
+    7141 watermark/record.h              17622 run/replay.h                    37710 shards/memory.h
+    7160 rows/work.h                     17707 run/guide.h                     37779 shards/batch.h
+    7193 life/past.h                     17748 life/state.h                    38183 drafts/head.h
+    7252 core/record.h                   17909 operator/weights.h              38234 drafts/block.h
+    7417 core/plans.h                    17984 operator/search.h               38417 drafts/tree.h
+    7443 core/fields.h                   18115 operator/run.h                  38540 drafts/relaxed.h
+    7540 core/owners.h                   18275 kv/cells.h                      38621 drafts/ngram.h
+    7607 core/mt19937.h                  18299 kv/making.h                     38757 search/head.h
+    7662 core/no_mt19937.h               18519 kv/slot.h                       38977 search/rows.h
+    7686 core/making.h                   18651 kv/sequences.h                  39059 search/states.h
+    7844 core/streams.h                  18781 kv/data.h                       39146 search/beams.h
+    7880 life/state_fields.h             18910 kv/update.h                     39529 search/unmask.h
+    7968 samplers/llama_cpp.h            19028 kv/state.h                      39675 text/automaton.h
+    8108 samplers/logit_bias.h           19227 llama_cpp/functions.h           39746 grammar/patterns.h
+    8192 samplers/patch.h                19289 llama_cpp/object.h              39895 constraints/automaton.h
+    8240 samplers/penalties.h            19342 llama_cpp/vocabulary.h          39934 constraints/making.h
+    8382 samplers/dry.h                  19417 text/reading.h                  40180 constraints/sampler.h
+    8914 samplers/cut.h                  19523 text/strings.h                  40269 constraints/constructors.h
+    8934 samplers/top_n_sigma.h          19621 text/values.h                   40647 constraints/patterns.h
+    9070 samplers/top_k.h                19775 text/documents.h                40736 constraints/looking.h
+    9125 samplers/tail_free.h            19848 grammar/head.h                  40806 constraints/thinking.h
+    9242 samplers/typical.h              19852 grammar/tree.h                  41049 constraints/schedule.h
+    9303 samplers/top_p.h                20501 grammar/building.h              41132 constraints/accepting.h
+    9339 samplers/min_p.h                20901 grammar/finishing.h             41313 constraints/drawing.h
+    9375 samplers/by_sums.h              21204 grammar/reading.h               41550 constraints/state.h
+    9504 samplers/top_h.h                21293 grammar/gbnf.h                  41614 constraints/kind.h
+    9554 samplers/min_k.h                21586 grammar/regex.h                 41673 constraints/top_p_decay.h
+    9613 samplers/xtc.h                  22003 grammar/derivatives.h           41749 constraints/timestamps.h
+    9734 samplers/infill.h               22695 grammar/searching.h             41943 constraints/accessors.h
+    9841 samplers/temperature.h          22979 grammar/vocabulary.h            42050 stop/head.h
+   10010 samplers/smoothing.h            23433 grammar/triggers.h              42115 stop/search.h
+   10091 samplers/softmax.h              23907 grammar/matcher.h               42236 stop/making.h
+   10120 samplers/drafted.h              24185 grammar/cache.h                 42393 stop/text.h
+   10145 samplers/greedy.h               24468 grammar/moving.h                42545 stop/patterns.h
+   10175 samplers/choose.h               24919 grammar/visits.h                42617 stop/settings.h
+   10261 samplers/ratio.h                25209 grammar/states.h                42648 core/kinds.h
+   10325 samplers/draw.h                 25367 grammar/items.h                 42690 base/restore.h
+   10415 samplers/dist.h                 25491 grammar/masks.h                 42703 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3550,15 +3550,23 @@ typedef enum samp_unmask_rule {
     /* the first by ascending entropy, as long as the entropies of those before a position sum to at most threshold,
        at most n; at least the first one (the EB sampler: the sum minus the largest is at most its gamma) */
     SAMP_UNMASK_ENTROPY_BOUND,
-    SAMP_UNMASK_RANDOM,        /* n at random (LLaDA's remasking "random") */
-    SAMP_UNMASK_RAW_CONFIDENCE /* as CONFIDENCE, but p of the model's own logits (LLaDA's "low_confidence") */
+    SAMP_UNMASK_RANDOM,         /* n at random (LLaDA's remasking "random") */
+    SAMP_UNMASK_RAW_CONFIDENCE, /* as CONFIDENCE, but p of the model's own logits (LLaDA's "low_confidence") */
+    /* each with the probability threshold, whatever the others do, at most n; there may be none (Dream's origin, whose
+       threshold is 1 - s / t, see SAMP_UNMASK_LINEAR, and in the last step 1) */
+    SAMP_UNMASK_INDEPENDENT
 } samp_unmask_rule;
 
 typedef struct samp_unmask_params {
     samp_unmask_rule rule;
-    int32_t n; /* how many positions a step fills, >= 1; THRESHOLD and ENTROPY_BOUND: at most so many, 0: no limit */
-    float threshold; /* THRESHOLD: a probability in (0, 1]; ENTROPY_BOUND: nats, >= 0 and finite; else not used */
-    uint64_t seed;   /* RANDOM */
+    int32_t n;       /* how many positions a step fills, >= 1; THRESHOLD, ENTROPY_BOUND, INDEPENDENT: at most so many,
+                        0: no limit */
+    float threshold; /* THRESHOLD: a probability in (0, 1]; INDEPENDENT: one in [0, 1]; ENTROPY_BOUND: nats, >= 0 and
+                        finite; else not used */
+    uint64_t seed;   /* RANDOM, INDEPENDENT, temp */
+    /* CONFIDENCE, RAW_CONFIDENCE, MARGIN, ENTROPY: 0: the n best; larger, finite: n are drawn without replacement, each
+       in proportion to e^(m / temp), with m = p, p(best) - p(second best) or -entropy (Dream's alg_temp); else 0 */
+    float temp;
 } samp_unmask_params;
 
 /* samp_unmask -- one step of a diffusion model over a block of a text: draws a token for each masked position, and
@@ -3570,16 +3578,16 @@ typedef struct samp_unmask_params {
               other rows or their order. No chain accepts a token.
      out      tokens [n_rows]: the token of a position that is filled; -1: it stays masked
      Ties     the smaller index first. Probabilities are compared by their logarithms.
-     Random   SAMP_UNMASK_RANDOM orders positions by a number that depends on the seed and the index: with the same
-              seed in each step the order of filling is one random order.
-     Returns  how many positions are filled; 0: no rows. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a member of params; a
-              status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are then -1, and the
-              chains of other rows may have drawn.
+     Random   A position has one random number, which depends on the seed and the index: with the same seed in each
+              step RANDOM fills in one random order. INDEPENDENT and temp want another seed in each step.
+     Returns  how many positions are filled; 0: no rows, or INDEPENDENT. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a
+              member of params; a status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are
+              then -1, and the chains of other rows may have drawn.
      Memory   what samp_sample_batch allocates in the chains; nothing of its own.
-     Cost     a draw a row; but for RANDOM and RAW_CONFIDENCE each chain runs twice.
+     Cost     a draw a row; but for RANDOM, INDEPENDENT and RAW_CONFIDENCE each chain runs twice.
      Source   Nie et al. 2025 (LLaDA: generate.py, remasking low_confidence and random); Ye et al. 2025 (Dream v0:
-              generation_utils.py, alg maskgit_plus, topk_margin, entropy); Wu et al. 2025 (Fast-dLLM); Ben-Hamu et al.
-              2025 (entropy-bounded unmasking). */
+              generation_utils.py, alg origin, maskgit_plus, topk_margin, entropy; alg_temp); Wu et al. 2025
+              (Fast-dLLM); Ben-Hamu et al. 2025 (entropy-bounded unmasking). */
 SAMP_API int samp_unmask(const samp_unmask_params *params, samp_sampler *const *rows, const samp_logits *logits,
                          samp_token *tokens);
 
@@ -39523,6 +39531,12 @@ SAMP_API SAMPI_COLD int samp_beams_state_load(samp_beams *b, const void *bytes, 
   samp_unmask: each position draws a token as in a batch, and measures how certain it is; then the rule fills the most
      certain positions. */
 
+/* Are positions chosen without a look at what they hold? */
+static bool sampi_unmasks_blindly(samp_unmask_rule rule)
+{
+    return rule == SAMP_UNMASK_RANDOM || rule == SAMP_UNMASK_INDEPENDENT;
+}
+
 /* Returns how certain a position is, as the rule measures it, from what its chain has left; larger is filled first. */
 static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_token token)
 {
@@ -39542,6 +39556,22 @@ static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_toke
     return (double)(on_row ? sampi_logit_of(row, sampi_present(row, at)) : left->cur.data[at].logit) - all;
 }
 
+/* Returns the random number of a position, in (0, 1). */
+static double sampi_unmask_random(const samp_unmask_params *u, const samp_logits *batch, size_t r)
+{
+    uint64_t random[2];
+    sampi_random_bits(u->seed, batch->row_index ? (uint64_t)batch->row_index[r] : r, 254u << 16, 0, random);
+    return ((double)(random[0] >> 12) + 0.5) / 4503599627370496.0;
+}
+
+/* Returns what positions are ordered by where they are drawn. */
+static double sampi_unmask_key(const samp_unmask_params *u, double certainty, double random)
+{
+    const bool by_p = u->rule == SAMP_UNMASK_CONFIDENCE || u->rule == SAMP_UNMASK_RAW_CONFIDENCE;
+    if (by_p) certainty = certainty > -INFINITY ? sampi_exp2(certainty * SAMPI_LOG2E) : 0.0;
+    return certainty / (double)u->temp - sampi_ln(-sampi_ln(random));
+}
+
 /* Draws the token of a position, and notes in its sampler how certain it is. Returns the token or a status. */
 static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work,
                                    const void *what)
@@ -39559,10 +39589,8 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
     job.accept = false;
     const samp_token token = sampi_sample(&job);
     if (token < 0) return token;
-    if (u->rule == SAMP_UNMASK_RANDOM) {
-        uint64_t random[2];
-        sampi_random_bits(u->seed, batch->row_index ? (uint64_t)batch->row_index[r] : r, 254u << 16, 0, random);
-        s->certainty = (double)(random[0] >> 11);
+    if (sampi_unmasks_blindly(u->rule)) {
+        s->certainty = -sampi_unmask_random(u, batch, r);
     } else if (job.logprobs) {
         s->certainty = (double)lp.raw.chosen.logprob;
     } else { /* the chain once more, for the distribution of this draw */
@@ -39575,16 +39603,20 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
         if (status) return status;
         s->certainty = sampi_certainty(u->rule, &left, token);
     }
+    if (u->temp > 0.0f) s->certainty = sampi_unmask_key(u, s->certainty, sampi_unmask_random(u, batch, r));
     return token;
 }
 
 static int sampi_unmask_check(const samp_unmask_params *u)
 {
-    const bool bounded = u->rule == SAMP_UNMASK_THRESHOLD || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
-    if ((int)u->rule < 0 || u->rule > SAMP_UNMASK_RAW_CONFIDENCE || u->n < !bounded) return SAMP_E_RANGE;
+    const bool by_threshold = u->rule == SAMP_UNMASK_THRESHOLD, apart = u->rule == SAMP_UNMASK_INDEPENDENT;
+    const bool bounded = by_threshold || apart || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
+    if ((int)u->rule < 0 || u->rule > SAMP_UNMASK_INDEPENDENT || u->n < !bounded) return SAMP_E_RANGE;
+    if (!(fabsf(u->temp) <= FLT_MAX) || (bounded && !(fabsf(u->threshold) <= FLT_MAX))) return SAMP_E_NAN;
+    if (u->temp < 0.0f || (u->temp > 0.0f && (bounded || sampi_unmasks_blindly(u->rule)))) return SAMP_E_RANGE;
     if (!bounded) return SAMP_OK;
-    if (!(fabsf(u->threshold) <= FLT_MAX)) return SAMP_E_NAN;
-    if (u->rule == SAMP_UNMASK_THRESHOLD && !(u->threshold > 0.0f && u->threshold <= 1.0f)) return SAMP_E_RANGE;
+    if (by_threshold && u->threshold <= 0.0f) return SAMP_E_RANGE;
+    if ((by_threshold || apart) && u->threshold > 1.0f) return SAMP_E_RANGE;
     return u->threshold < 0.0f ? SAMP_E_RANGE : SAMP_OK;
 }
 
@@ -39617,13 +39649,14 @@ SAMP_API int samp_unmask(const samp_unmask_params *u, samp_sampler *const *rows,
                 best = r;
         const double certainty = ((const sampi_sampler *)rows[best])->certainty;
         if (filled && u->rule == SAMP_UNMASK_THRESHOLD && certainty < sampi_ln((double)u->threshold)) break;
+        if (u->rule == SAMP_UNMASK_INDEPENDENT && -certainty >= (double)u->threshold) break;
         if (filled && u->rule == SAMP_UNMASK_ENTROPY_BOUND && spent > (double)u->threshold) break;
         spent -= certainty;
         last = best;
         filled++;
     }
     for (size_t r = 0; r < n; r++)
-        if (status || (r != last && !sampi_fills_first(rows, logits, r, last))) tokens[r] = -1;
+        if (status || last == n || (r != last && !sampi_fills_first(rows, logits, r, last))) tokens[r] = -1;
     return status ? status : (int)filled;
 }
 

@@ -9,14 +9,14 @@ test-bench:
 	  $(CC) -fsyntax-only -std=gnu11 -fopenmp $(WARN) -Werror -I. $$f || exit 1; done
 
 ## bench: measure the time of a token by sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
-bench: $(B)/bench $(B)/bench_drafts $(B)/bench_ngram $(B)/bench_search $(B)/bench_told
+bench: $(B)/bench $(B)/bench_drafts $(B)/bench_ngram $(B)/bench_search $(B)/bench_reports
 	@./$(B)/bench $(ARGS)
 	@./$(B)/bench_drafts
 	@./$(B)/bench_ngram
 	@./$(B)/bench_search
-	@./$(B)/bench_told
+	@./$(B)/bench_reports
 
-$(B)/bench $(B)/bench_drafts $(B)/bench_ngram $(B)/bench_search $(B)/bench_told: $(B)/%: bench/cpu/%.c $(BENCH_DEPS) | $(B)
+$(B)/bench $(B)/bench_drafts $(B)/bench_ngram $(B)/bench_search $(B)/bench_reports: $(B)/%: bench/cpu/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: measure the same beside llama.cpp, by turns in one process; fetches libllama with npm (NOSIMD=1: plain C)

@@ -115,15 +115,23 @@ typedef enum samp_unmask_rule {
     /* the first by ascending entropy, as long as the entropies of those before a position sum to at most threshold,
        at most n; at least the first one (the EB sampler: the sum minus the largest is at most its gamma) */
     SAMP_UNMASK_ENTROPY_BOUND,
-    SAMP_UNMASK_RANDOM,        /* n at random (LLaDA's remasking "random") */
-    SAMP_UNMASK_RAW_CONFIDENCE /* as CONFIDENCE, but p of the model's own logits (LLaDA's "low_confidence") */
+    SAMP_UNMASK_RANDOM,         /* n at random (LLaDA's remasking "random") */
+    SAMP_UNMASK_RAW_CONFIDENCE, /* as CONFIDENCE, but p of the model's own logits (LLaDA's "low_confidence") */
+    /* each with the probability threshold, whatever the others do, at most n; there may be none (Dream's origin, whose
+       threshold is 1 - s / t, see SAMP_UNMASK_LINEAR, and in the last step 1) */
+    SAMP_UNMASK_INDEPENDENT
 } samp_unmask_rule;
 
 typedef struct samp_unmask_params {
     samp_unmask_rule rule;
-    int32_t n; /* how many positions a step fills, >= 1; THRESHOLD and ENTROPY_BOUND: at most so many, 0: no limit */
-    float threshold; /* THRESHOLD: a probability in (0, 1]; ENTROPY_BOUND: nats, >= 0 and finite; else not used */
-    uint64_t seed;   /* RANDOM */
+    int32_t n;       /* how many positions a step fills, >= 1; THRESHOLD, ENTROPY_BOUND, INDEPENDENT: at most so many,
+                        0: no limit */
+    float threshold; /* THRESHOLD: a probability in (0, 1]; INDEPENDENT: one in [0, 1]; ENTROPY_BOUND: nats, >= 0 and
+                        finite; else not used */
+    uint64_t seed;   /* RANDOM, INDEPENDENT, temp */
+    /* CONFIDENCE, RAW_CONFIDENCE, MARGIN, ENTROPY: 0: the n best; larger, finite: n are drawn without replacement, each
+       in proportion to e^(m / temp), with m = p, p(best) - p(second best) or -entropy (Dream's alg_temp); else 0 */
+    float temp;
 } samp_unmask_params;
 
 /* samp_unmask -- one step of a diffusion model over a block of a text: draws a token for each masked position, and
@@ -135,16 +143,16 @@ typedef struct samp_unmask_params {
               other rows or their order. No chain accepts a token.
      out      tokens [n_rows]: the token of a position that is filled; -1: it stays masked
      Ties     the smaller index first. Probabilities are compared by their logarithms.
-     Random   SAMP_UNMASK_RANDOM orders positions by a number that depends on the seed and the index: with the same
-              seed in each step the order of filling is one random order.
-     Returns  how many positions are filled; 0: no rows. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a member of params; a
-              status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are then -1, and the
-              chains of other rows may have drawn.
+     Random   A position has one random number, which depends on the seed and the index: with the same seed in each
+              step RANDOM fills in one random order. INDEPENDENT and temp want another seed in each step.
+     Returns  how many positions are filled; 0: no rows, or INDEPENDENT. SAMP_E_NULL; SAMP_E_RANGE, SAMP_E_NAN: a
+              member of params; a status of samp_sample_batch, or of the first row that cannot be drawn: all tokens are
+              then -1, and the chains of other rows may have drawn.
      Memory   what samp_sample_batch allocates in the chains; nothing of its own.
-     Cost     a draw a row; but for RANDOM and RAW_CONFIDENCE each chain runs twice.
+     Cost     a draw a row; but for RANDOM, INDEPENDENT and RAW_CONFIDENCE each chain runs twice.
      Source   Nie et al. 2025 (LLaDA: generate.py, remasking low_confidence and random); Ye et al. 2025 (Dream v0:
-              generation_utils.py, alg maskgit_plus, topk_margin, entropy); Wu et al. 2025 (Fast-dLLM); Ben-Hamu et al.
-              2025 (entropy-bounded unmasking). */
+              generation_utils.py, alg origin, maskgit_plus, topk_margin, entropy; alg_temp); Wu et al. 2025
+              (Fast-dLLM); Ben-Hamu et al. 2025 (entropy-bounded unmasking). */
 SAMP_API int samp_unmask(const samp_unmask_params *params, samp_sampler *const *rows, const samp_logits *logits,
                          samp_token *tokens);
 

@@ -219,8 +219,8 @@ export class Beams {
     close(): void;
 }
 export function unmask(chains: Chain[], logits: Rows, how?: {
-    rule?: 'confidence' | 'margin' | 'entropy' | 'threshold' | 'entropy_bound' | 'random' | 'raw_confidence';
-    n?: number; threshold?: number; seed?: number | bigint; dtype?: Dtype;
+    rule?: 'confidence' | 'margin' | 'entropy' | 'threshold' | 'entropy_bound' | 'random' | 'raw_confidence' | 'independent';
+    n?: number; threshold?: number; seed?: number | bigint; temp?: number; dtype?: Dtype;
 }): (number | null)[];
 export function unmaskCount(schedule: 'even' | 'linear', nMasked: number, step: number, nSteps: number): number;
 

@@ -591,12 +591,12 @@ fn('ngram_rollback', 'status', { ngram: 'ngram', n: 'i32 0.. tokens' });
 fn('ngram_draft', 'i64', { ngram: 'const ngram', out: 'out token[n_max]?', n_max: 'size' });
 enumeration('early_stopping', 'heuristic', 'always', 'exact');
 enumeration('unmask_rule', 'confidence', 'margin', 'entropy', 'threshold', 'entropy_bound', 'random',
-    'raw_confidence');
+    'raw_confidence', 'independent');
 enumeration('unmask_schedule', 'even', 'linear');
 struct('beam_params', { n_beams: 'i32 1..4096', n_groups: 'i32 0..n_beams', max_tokens: 'i32 1..1048576',
     length_penalty: 'f32', diversity_penalty: 'f32 0..', early_stopping: 'early_stopping', ends: 'token[n_ends]? 0..',
     n_ends: 'i32 0..4096', seed: 'u64', sampled: 'bool' });
-struct('unmask_params', { rule: 'unmask_rule', n: 'i32 0..', threshold: 'f32 0..', seed: 'u64' });
+struct('unmask_params', { rule: 'unmask_rule', n: 'i32 0..', threshold: 'f32 0..', seed: 'u64', temp: 'f32 0..' });
 fn('beams_init', 'new beams', { params: 'beam_params', status: 'out status?' });
 fn('beams_free', 'void', { beams: 'taken beams?' });
 fn('beams_step', 'i32', { beams: 'beams', rows: 'sampler[beams.n_beams]?', logits: 'logits',
@@ -1414,15 +1414,16 @@ class Beams extends Owner {
 
 // A step of a diffusion model: a token for each masked position that is filled, null for the others. chains and logits (a list of
 // rows): one for each masked position. rule: 'confidence', 'margin', 'entropy', 'raw_confidence', 'random': n positions;
-// 'threshold', 'entropy_bound': up to threshold, and n 0 is no limit.
+// 'threshold', 'entropy_bound': up to threshold; 'independent': each with the probability threshold; of these three n 0 is no limit.
+// temp: the first four draw the positions (Dream's alg_temp).
 function unmask(chains, logits, how) {
-    const { rule, n, threshold, seed, dtype } = options(how, { rule: 'confidence', n: 1, threshold: 0, seed: 0, dtype: undefined });
+    const { rule, n, threshold, seed, temp, dtype } = options(how, { rule: 'confidence', n: 1, threshold: 0, seed: 0, temp: 0, dtype: undefined });
     const all = listOf(chains, 'chains'), { data, dtype: type, rows = 1 } = floats(logits, dtype), size = lengthOf(data) / rows;
     if (!all.every(isChain)) throw wrong('chains', 'not a list of Chains', E_NULL);
     if (rows !== all.length || !Number.isInteger(size) || size < 1) throw wrong('logits', `${lengthOf(data)} numbers, not ${all.length} rows`);
     for (const chain of all) fits(chain, size);
-    const out = new Int32Array(rows), params = { rule, n: whole(n, 'n', 0), threshold, seed };
-    blaming('n or threshold', () => c.unmask(params, all, { ...oneRow(data, size), dtype: type, n_rows: rows }, out));
+    const out = new Int32Array(rows), params = { rule, n: whole(n, 'n', 0), threshold, seed, temp };
+    blaming('n, threshold or temp', () => c.unmask(params, all, { ...oneRow(data, size), dtype: type, n_rows: rows }, out));
     return [...out].map((token) => (token < 0 ? null : token));
 }
 // How many positions step 0 .. nSteps - 1 fills: 'even' (LLaDA) or 'linear' (Dream).

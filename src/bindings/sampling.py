@@ -925,12 +925,13 @@ _function("ngram_accept", "status", ngram="ngram", token="token 0..")
 _function("ngram_rollback", "status", ngram="ngram", n="i32 0.. tokens")
 _function("ngram_draft", "i64", ngram="const ngram", out="out token[n_max]?", n_max="size")
 _enum("early_stopping", "heuristic", "always", "exact")
-_enum("unmask_rule", "confidence", "margin", "entropy", "threshold", "entropy_bound", "random", "raw_confidence")
+_enum("unmask_rule", "confidence", "margin", "entropy", "threshold", "entropy_bound", "random", "raw_confidence",
+      "independent")
 _enum("unmask_schedule", "even", "linear")
 _struct("beam_params", n_beams="i32 1..4096", n_groups="i32 0..n_beams", max_tokens="i32 1..1048576",
         length_penalty="f32", diversity_penalty="f32 0..", early_stopping="early_stopping", ends="token[n_ends]? 0..",
         n_ends="i32 0..4096", seed="u64", sampled="bool")
-_struct("unmask_params", rule="unmask_rule", n="i32 0..", threshold="f32 0..", seed="u64")
+_struct("unmask_params", rule="unmask_rule", n="i32 0..", threshold="f32 0..", seed="u64", temp="f32 0..")
 _function("beams_check_params", "status", params="beam_params", field="out field?")
 _function("beams_init", "new beams", params="beam_params", status="out status?")
 _function("beams_step", "i32", beams="beams", rows="sampler[beams.n_beams]?", logits="logits",
@@ -2243,19 +2244,21 @@ class Beams(_Object):
         raise SamplingError(_UNSUPPORTED, None, "a Beams can't be copied: save() and load()")
 
 
-def unmask(chains, logits, rule="confidence", n=1, *, threshold=0.0, seed=0, dtype=None):
+def unmask(chains, logits, rule="confidence", n=1, *, threshold=0.0, seed=0, temp=0.0, dtype=None):
     """A step of a diffusion model: a token for each masked position that is filled, None for the others.
 
     chains and logits [n_positions, n_vocab]: one for each masked position. rule: "confidence", "margin", "entropy",
-    "raw_confidence", "random": n positions; "threshold", "entropy_bound": up to threshold, n 0 is no limit."""
+    "raw_confidence", "random": n positions; "threshold", "entropy_bound": up to threshold; "independent": each with the
+    probability threshold; of these three n 0 is no limit. temp: the first four draw the positions (Dream's alg_temp)."""
     at, rows = _floats(logits, "logits", dtype), [_is(of, Chain, "chains") for of in _list(chains, "chains")]
     if len(at.shape) != 2 or at.shape[0] != len(rows) or not at.n:
         raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not {len(rows)} rows")
     for chain in rows:
         chain._fits(at.shape[1])
-    if not math.isfinite(_real(threshold, "threshold")):
-        raise SamplingError(_RANGE, "threshold", f"threshold: {threshold} is not finite")
-    params = c.unmask_params.of(rule=rule, n=n, threshold=threshold, seed=seed)
+    for name, value in ("threshold", threshold), ("temp", temp):
+        if not math.isfinite(_real(value, name)):
+            raise SamplingError(_RANGE, name, f"{name}: {value} is not finite")
+    params = c.unmask_params.of(rule=rule, n=n, threshold=threshold, seed=seed, temp=temp)
     held, out = [of._held for of in rows], (c_int32 * len(rows))()
     stride = at.strides[0] // at.size if len(rows) > 1 else 0
     c_logits = c.logits(at.address, _DTYPES[at.dtype], len(rows), at.shape[1], stride)
@@ -2263,7 +2266,7 @@ def unmask(chains, logits, rule="confidence", n=1, *, threshold=0.0, seed=0, dty
         c.unmask(params, _Array((c_void_p * len(held))(*[of.value for of in held]), len(held)), c_logits, out)
     except SamplingError as error:
         if error.status == _RANGE and not error.field:
-            raise SamplingError(_RANGE, "n or threshold") from None
+            raise SamplingError(_RANGE, "n, threshold or temp") from None
         raise
     return [token if token >= 0 else None for token in out]
 

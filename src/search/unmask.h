@@ -3,6 +3,12 @@
    certain positions. A measure is kept in the sampler of its position, so the call needs no memory of its own: the
    best remaining position is searched for each that is filled. */
 
+/* Are positions chosen without a look at what they hold? */
+static bool sampi_unmasks_blindly(samp_unmask_rule rule)
+{
+    return rule == SAMP_UNMASK_RANDOM || rule == SAMP_UNMASK_INDEPENDENT;
+}
+
 /* Returns how certain a position is, as the rule measures it, from what its chain has left; larger is filled first. */
 static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_token token)
 {
@@ -22,6 +28,23 @@ static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_toke
     return (double)(on_row ? sampi_logit_of(row, sampi_present(row, at)) : left->cur.data[at].logit) - all;
 }
 
+/* Returns the random number of a position, in (0, 1). */
+static double sampi_unmask_random(const samp_unmask_params *u, const samp_logits *batch, size_t r)
+{
+    uint64_t random[2];
+    sampi_random_bits(u->seed, batch->row_index ? (uint64_t)batch->row_index[r] : r, 254u << 16, 0, random);
+    return ((double)(random[0] >> 12) + 0.5) / 4503599627370496.0;
+}
+
+/* Returns what positions are ordered by where they are drawn: Gumbel's noise, so that the n largest are n that are drawn
+   one after the other, each in proportion to e^(measure / temp). Both confidences are measured by p. */
+static double sampi_unmask_key(const samp_unmask_params *u, double certainty, double random)
+{
+    const bool by_p = u->rule == SAMP_UNMASK_CONFIDENCE || u->rule == SAMP_UNMASK_RAW_CONFIDENCE;
+    if (by_p) certainty = certainty > -INFINITY ? sampi_exp2(certainty * SAMPI_LOG2E) : 0.0;
+    return certainty / (double)u->temp - sampi_ln(-sampi_ln(random));
+}
+
 /* Draws the token of a position, and notes in its sampler how certain it is. Returns the token or a status. */
 static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work,
                                    const void *what)
@@ -39,10 +62,8 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
     job.accept = false;
     const samp_token token = sampi_sample(&job);
     if (token < 0) return token;
-    if (u->rule == SAMP_UNMASK_RANDOM) {
-        uint64_t random[2];
-        sampi_random_bits(u->seed, batch->row_index ? (uint64_t)batch->row_index[r] : r, 254u << 16, 0, random);
-        s->certainty = (double)(random[0] >> 11);
+    if (sampi_unmasks_blindly(u->rule)) {
+        s->certainty = -sampi_unmask_random(u, batch, r);
     } else if (job.logprobs) {
         s->certainty = (double)lp.raw.chosen.logprob;
     } else { /* the chain once more, for the distribution of this draw */
@@ -55,16 +76,20 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
         if (status) return status;
         s->certainty = sampi_certainty(u->rule, &left, token);
     }
+    if (u->temp > 0.0f) s->certainty = sampi_unmask_key(u, s->certainty, sampi_unmask_random(u, batch, r));
     return token;
 }
 
 static int sampi_unmask_check(const samp_unmask_params *u)
 {
-    const bool bounded = u->rule == SAMP_UNMASK_THRESHOLD || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
-    if ((int)u->rule < 0 || u->rule > SAMP_UNMASK_RAW_CONFIDENCE || u->n < !bounded) return SAMP_E_RANGE;
+    const bool by_threshold = u->rule == SAMP_UNMASK_THRESHOLD, apart = u->rule == SAMP_UNMASK_INDEPENDENT;
+    const bool bounded = by_threshold || apart || u->rule == SAMP_UNMASK_ENTROPY_BOUND;
+    if ((int)u->rule < 0 || u->rule > SAMP_UNMASK_INDEPENDENT || u->n < !bounded) return SAMP_E_RANGE;
+    if (!(fabsf(u->temp) <= FLT_MAX) || (bounded && !(fabsf(u->threshold) <= FLT_MAX))) return SAMP_E_NAN;
+    if (u->temp < 0.0f || (u->temp > 0.0f && (bounded || sampi_unmasks_blindly(u->rule)))) return SAMP_E_RANGE;
     if (!bounded) return SAMP_OK;
-    if (!(fabsf(u->threshold) <= FLT_MAX)) return SAMP_E_NAN;
-    if (u->rule == SAMP_UNMASK_THRESHOLD && !(u->threshold > 0.0f && u->threshold <= 1.0f)) return SAMP_E_RANGE;
+    if (by_threshold && u->threshold <= 0.0f) return SAMP_E_RANGE;
+    if ((by_threshold || apart) && u->threshold > 1.0f) return SAMP_E_RANGE;
     return u->threshold < 0.0f ? SAMP_E_RANGE : SAMP_OK;
 }
 
@@ -97,13 +122,14 @@ SAMP_API int samp_unmask(const samp_unmask_params *u, samp_sampler *const *rows,
                 best = r;
         const double certainty = ((const sampi_sampler *)rows[best])->certainty;
         if (filled && u->rule == SAMP_UNMASK_THRESHOLD && certainty < sampi_ln((double)u->threshold)) break;
+        if (u->rule == SAMP_UNMASK_INDEPENDENT && -certainty >= (double)u->threshold) break;
         if (filled && u->rule == SAMP_UNMASK_ENTROPY_BOUND && spent > (double)u->threshold) break;
         spent -= certainty;
         last = best;
         filled++;
     }
     for (size_t r = 0; r < n; r++)
-        if (status || (r != last && !sampi_fills_first(rows, logits, r, last))) tokens[r] = -1;
+        if (status || last == n || (r != last && !sampi_fills_first(rows, logits, r, last))) tokens[r] = -1;
     return status ? status : (int)filled;
 }
 

@@ -900,11 +900,20 @@ static double naive_certainty(const samp_unmask_params *u, const double *p, int 
     const uint32_t key[2] = { (uint32_t)u->seed, (uint32_t)(u->seed >> 32) };
     uint32_t out[4];
     inside_philox(counter, key, out);
+    const double random = ((double)(((uint64_t)out[1] << 32 | out[0]) >> 12) + 0.5) / 4503599627370496.0;
+    if (u->temp > 0) { /* an exponential time each, the shortest ones first: without replacement */
+        samp_unmask_params plain = *u;
+        plain.temp = 0;
+        double measure = naive_certainty(&plain, p, n, lp, raw, index);
+        if (u->rule == SAMP_UNMASK_CONFIDENCE || u->rule == SAMP_UNMASK_RAW_CONFIDENCE) measure = exp(measure);
+        return measure / (double)u->temp - log(-log(random));
+    }
     switch (u->rule) {
         case SAMP_UNMASK_MARGIN: return best - second;
         case SAMP_UNMASK_ENTROPY:
         case SAMP_UNMASK_ENTROPY_BOUND: return -entropy;
-        case SAMP_UNMASK_RANDOM: return (double)(((uint64_t)out[1] << 32 | out[0]) >> 11);
+        case SAMP_UNMASK_RANDOM:
+        case SAMP_UNMASK_INDEPENDENT: return -random;
         case SAMP_UNMASK_RAW_CONFIDENCE: return raw;
         default: return lp;
     }
@@ -914,12 +923,13 @@ static double naive_certainty(const samp_unmask_params *u, const double *p, int 
 TEST(test_unmask_rules)
 {
     static float data[64][MOST_VOCAB];
-    const samp_unmask_rule last = SAMP_UNMASK_RAW_CONFIDENCE;
+    const samp_unmask_rule last = SAMP_UNMASK_INDEPENDENT;
     for (int round = 0, n_rounds = rounds(20000); round < n_rounds; round++) {
         source s = source_stream(300000 + (uint64_t)round);
         samp_unmask_params u = { (samp_unmask_rule)(round % ((int)last + 1)), 1 + (int32_t)below(&s, 6), 0.0f,
-                                 choose(&s, 8) };
-        const bool bounded = u.rule == SAMP_UNMASK_THRESHOLD || u.rule == SAMP_UNMASK_ENTROPY_BOUND;
+                                 choose(&s, 8), 0.0f };
+        const bool apart = u.rule == SAMP_UNMASK_INDEPENDENT;
+        const bool bounded = u.rule == SAMP_UNMASK_THRESHOLD || u.rule == SAMP_UNMASK_ENTROPY_BOUND || apart;
         const int n = 1 + (int)below(&s, MOST_POSITIONS), n_vocab = 2 + (int)below(&s, MOST_VOCAB - 1);
         const int kind = (int)below(&s, 3);
         naive_position want[MOST_POSITIONS];
@@ -928,7 +938,9 @@ TEST(test_unmask_rules)
         samp_token tokens[MOST_POSITIONS];
         bool used[64] = { false };
         u.threshold = u.rule == SAMP_UNMASK_THRESHOLD ? 0.05f + 0.95f * (float)coarse(&s) : 4.0f * (float)coarse(&s);
+        if (apart) u.threshold = (float)coarse(&s);
         if (bounded && percent(&s, 50)) u.n = 0;
+        if (!bounded && u.rule != SAMP_UNMASK_RANDOM && percent(&s, 40)) u.temp = 0.05f + 2.0f * (float)coarse(&s);
         for (int r = 0; r < n; r++) {
             do index[r] = (int32_t)below(&s, 64);
             while (used[index[r]]);
@@ -973,6 +985,7 @@ TEST(test_unmask_rules)
                 near |= fabs(want[filled].certainty - log((double)u.threshold)) < 1e-5;
                 if (want[filled].certainty < log((double)u.threshold)) break;
             }
+            if (apart && -want[filled].certainty >= (double)u.threshold) break;
             near |= filled && u.rule == SAMP_UNMASK_ENTROPY_BOUND && fabs(spent - (double)u.threshold) < 1e-5;
             if (filled && u.rule == SAMP_UNMASK_ENTROPY_BOUND && spent > (double)u.threshold) break;
             spent -= want[filled].certainty;
@@ -1019,7 +1032,7 @@ TEST(test_unmask_by_hand)
             for (int r = 0; r < n; r++) unmask_chain(&rows[r], 0, 0);
             for (int r = 0; r < 4; r++)
                 for (int k = 0; k < 3; k++) row[r][k] = logf(p[r][k]);
-            samp_unmask_params u = { c[i].rule, samp_unmask_count(c[i].schedule, n, step, 3), 0.0f, 0 };
+            samp_unmask_params u = { c[i].rule, samp_unmask_count(c[i].schedule, n, step, 3), 0.0f, 0, 0.0f };
             assert_num(u.n, c[i].n[step]);
             const samp_logits logits = { .data = row, .n_rows = (size_t)n, .n_vocab = 3, .row_index = index };
             assert_num(samp_unmask(&u, rows, &logits, tokens), u.n);
@@ -1036,7 +1049,7 @@ TEST(test_unmask_by_hand)
         assert_num(samp_unmask_count(SAMP_UNMASK_EVEN, left, step, 4), even[step]);
     /* entropy bound .5: after .394 the sum before the third is 1.104; threshold .61: two positions */
     for (int rule = SAMP_UNMASK_THRESHOLD; rule <= SAMP_UNMASK_ENTROPY_BOUND; rule++) {
-        samp_unmask_params u = { (samp_unmask_rule)rule, 0, rule == SAMP_UNMASK_THRESHOLD ? 0.61f : 0.5f, 0 };
+        samp_unmask_params u = { (samp_unmask_rule)rule, 0, rule == SAMP_UNMASK_THRESHOLD ? 0.61f : 0.5f, 0, 0.0f };
         samp_sampler *rows[4];
         samp_token tokens[4];
         float row[4][3];
@@ -1051,6 +1064,49 @@ TEST(test_unmask_by_hand)
     }
 }
 
+/* Dream's origin and alg_temp by their shares over many seeds: each of 4 positions by itself with p = 1/3; or the first of a
+   draw without replacement in proportion to e^(p / 0.25), p = .60 .90 .62 .40. */
+TEST(test_unmask_shares)
+{
+    static const float p[4][3] = {
+        { .60f, .30f, .10f }, { .05f, .90f, .05f }, { .62f, .37f, .01f }, { .35f, .25f, .40f }
+    };
+    enum { SEEDS = 6000 };
+    samp_sampler *rows[4];
+    samp_token tokens[4];
+    float row[4][3];
+    double weight[4], all = 0;
+    int first[4] = { 0 }, alone[4] = { 0 }, pairs = 0;
+    for (int r = 0; r < 4; r++) {
+        unmask_chain(&rows[r], 0, 0);
+        for (int k = 0; k < 3; k++) row[r][k] = logf(p[r][k]);
+        all += weight[r] = exp((double)(r == 3 ? p[3][2] : r == 1 ? p[1][1] : p[r][0]) / 0.25);
+    }
+    const samp_logits logits = { .data = row, .n_rows = 4, .n_vocab = 3 };
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        samp_unmask_params u = { SAMP_UNMASK_CONFIDENCE, 1, 0.0f, seed, 0.25f };
+        assert_num(samp_unmask(&u, rows, &logits, tokens), 1);
+        for (int r = 0; r < 4; r++) first[r] += tokens[r] >= 0;
+        u = (samp_unmask_params){ SAMP_UNMASK_INDEPENDENT, 0, 1.0f / 3, seed, 0.0f };
+        const int got = samp_unmask(&u, rows, &logits, tokens);
+        int filled = 0;
+        for (int r = 0; r < 4; r++) alone[r] += tokens[r] >= 0, filled += tokens[r] >= 0;
+        assert_num(got, filled);
+        pairs += tokens[0] >= 0 && tokens[1] >= 0;
+        u.threshold = 1.0f;
+        assert_num(samp_unmask(&u, rows, &logits, tokens), 4);
+        u.threshold = 0.0f;
+        assert_num(samp_unmask(&u, rows, &logits, tokens), 0);
+    }
+    for (int r = 0; r < 4; r++) { /* five standard deviations */
+        const double share = weight[r] / all, off = 5 * sqrt(share * (1 - share) / SEEDS);
+        assert_true(fabs(first[r] / (double)SEEDS - share) < off);
+        assert_true(fabs(alone[r] / (double)SEEDS - 1 / 3.0) < 5 * sqrt(2 / 9.0 / SEEDS));
+        samp_free(rows[r]);
+    }
+    assert_true(fabs(pairs / (double)SEEDS - 1 / 9.0) < 5 * sqrt(8 / 81.0 / SEEDS));
+}
+
 TEST(test_unmask_errors)
 {
     float row[2][3] = { { 1, 2, 3 }, { NAN, 0, 0 } };
@@ -1058,7 +1114,7 @@ TEST(test_unmask_errors)
     samp_sampler *rows[2];
     samp_token tokens[2] = { 5, 5 };
     for (int i = 0; i < 2; i++) unmask_chain(&rows[i], 0, i);
-    samp_unmask_params u = { SAMP_UNMASK_CONFIDENCE, 1, 0.0f, 0 };
+    samp_unmask_params u = { SAMP_UNMASK_CONFIDENCE, 1, 0.0f, 0, 0.0f };
     assert_status(samp_unmask(NULL, rows, &logits, tokens), SAMP_E_NULL);
     assert_status(samp_unmask(&u, NULL, &logits, tokens), SAMP_E_NULL);
     assert_status(samp_unmask(&u, rows, NULL, tokens), SAMP_E_NULL);
@@ -1067,16 +1123,21 @@ TEST(test_unmask_errors)
     assert_true(tokens[0] == -1 && tokens[1] == -1);
     row[1][0] = 0;
     const samp_unmask_params bad[] = {
-        { SAMP_UNMASK_CONFIDENCE, 0, 0.0f, 0 },  { SAMP_UNMASK_THRESHOLD, -1, 0.5f, 0 },
-        { SAMP_UNMASK_THRESHOLD, 0, 0.0f, 0 },   { SAMP_UNMASK_THRESHOLD, 0, 1.5f, 0 },
-        { SAMP_UNMASK_ENTROPY_BOUND, 0, -1, 0 }, { (samp_unmask_rule)7, 1, 0.0f, 0 }
+        { SAMP_UNMASK_CONFIDENCE, 0, 0, 0, 0 },    { SAMP_UNMASK_THRESHOLD, -1, 0.5f, 0, 0 },
+        { SAMP_UNMASK_THRESHOLD, 0, 0, 0, 0 },     { SAMP_UNMASK_THRESHOLD, 0, 1.5f, 0, 0 },
+        { SAMP_UNMASK_ENTROPY_BOUND, 0, -1, 0, 0 }, { (samp_unmask_rule)8, 1, 0, 0, 0 },
+        { SAMP_UNMASK_INDEPENDENT, 0, -1, 0, 0 },  { SAMP_UNMASK_INDEPENDENT, 0, 1.5f, 0, 0 },
+        { SAMP_UNMASK_RANDOM, 1, 0, 0, 1 },        { SAMP_UNMASK_THRESHOLD, 0, 0.5f, 0, 1 },
+        { SAMP_UNMASK_CONFIDENCE, 1, 0, 0, -1 }
     };
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
         assert_status(samp_unmask(&bad[i], rows, &logits, tokens), SAMP_E_RANGE);
-    u = (samp_unmask_params){ SAMP_UNMASK_ENTROPY_BOUND, 0, NAN, 0 };
+    u = (samp_unmask_params){ SAMP_UNMASK_ENTROPY_BOUND, 0, NAN, 0, 0 };
+    assert_status(samp_unmask(&u, rows, &logits, tokens), SAMP_E_NAN);
+    u = (samp_unmask_params){ SAMP_UNMASK_MARGIN, 1, 0, 0, INFINITY };
     assert_status(samp_unmask(&u, rows, &logits, tokens), SAMP_E_NAN);
     logits.n_rows = 0;
-    u = (samp_unmask_params){ SAMP_UNMASK_CONFIDENCE, 1, 0.0f, 0 };
+    u = (samp_unmask_params){ SAMP_UNMASK_CONFIDENCE, 1, 0.0f, 0, 0.0f };
     assert_num(samp_unmask(&u, NULL, &logits, NULL), 0);
     assert_status(samp_unmask_count(SAMP_UNMASK_EVEN, -1, 0, 1), SAMP_E_RANGE);
     assert_status(samp_unmask_count(SAMP_UNMASK_EVEN, 1, 1, 1), SAMP_E_RANGE);

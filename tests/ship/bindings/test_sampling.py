@@ -1382,9 +1382,11 @@ def test_unmask():
     assert unmask(chains, logits) == [None, 0, None]
     assert unmask(chains, logits, "entropy", 2) == [2, 0, None]
     assert unmask(chains, logits, "threshold", 0, threshold=0.6) == [2, 0, None]
+    assert unmask(chains, logits, "independent", 0, threshold=1) == [2, 0, 2]
+    assert len({str(unmask(chains, logits, seed=i, temp=0.5)) for i in range(40)}) == 3
     assert [unmask_count("even", left, step, 4) for step, left in enumerate((10, 7, 4, 2))] == [3, 3, 2, 2]
     fails(lambda: unmask(chains, logits[:2]), "logits")
-    fails(lambda: unmask(chains, logits, n=0), "n or threshold")
+    fails(lambda: unmask(chains, logits, n=0), "n, threshold or temp")
 
 
 def test_guide():

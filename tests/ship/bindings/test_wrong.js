@@ -150,7 +150,7 @@ const calls = {
         diversityPenalty: real('beam_params.diversity_penalty', 0), sampled: flag(false), seed: int('beam_params.seed') })],
     'Beams.step': [beams, { ...floats(ROW), wrong: () => floats(ROW).wrong().filter((one) => !(ArrayBuffer.isView(one) && one.length === N - 1)) }, plain({ chains: or(null, CHAINS), dtype: options().options.dtype })],
     'Beams.found': beams, 'Beams.save': beams, 'Beams.load': [beams, { value: new Beams(1, 5).save(), wrong: () => [null, 5, 'a', [], {}, new Uint8Array(3), new Float32Array(4), detached()] }], 'Beams.close': beams,
-    unmask: [CHAINS, floats([[...ROW]]), plain({ rule: word('threshold'), n: { value: 1, wrong: () => [-1, 0.5, 2 ** 31, '1', null, true] }, threshold: { value: 0.5, wrong: () => [NaN, Infinity, -1, 2, '1', null, true] }, seed: int('unmask_params.seed'), dtype: { value: undefined, wrong: () => ['x', null, 5] } })],
+    unmask: [CHAINS, floats([[...ROW]]), plain({ rule: word('margin'), n: { value: 1, wrong: () => [-1, 0, 0.5, 2 ** 31, '1', null, true] }, threshold: { value: 0.5, wrong: () => [NaN, Infinity, -1, '1', null, true] }, seed: int('unmask_params.seed'), temp: { value: 0.5, wrong: () => [NaN, Infinity, -1, '1', null, true] }, dtype: { value: undefined, wrong: () => ['x', null, 5] } })],
     unmaskCount: [word('even'), int('unmask_count.n_masked', 3), { value: 0, wrong: () => [-1, 1, 0.5, '0', null] }, { value: 1, wrong: () => [0, -1, 0.5, '1', null] }],
     sampleBatch: [lists([chain()], [null, 5, {}, matcher(), ban(), closed(chain()), { handle: 1, nVocab: N, fits: () => 1 }]), floats(ROW), batchOptions()], takes: [text('temp', 'no_such')],
     childSeed: [int('child_seed.seed'), int('child_seed.i')], version: [],

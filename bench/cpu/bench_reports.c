@@ -1,8 +1,8 @@
-/* bench_told.c -- what it costs that a draw tells of itself.
+/* bench_reports.c -- what it costs that a draw reports of itself.
  *
- *     make bench      prints it at its end;   ./build/bench_told ROUNDS     other than 200 rounds
+ *     make bench      prints it at its end;   ./build/bench_reports ROUNDS     other than 200 rounds
  *
- * By turns, on one thread, in microseconds a token, the median: a draw that tells nothing; with the log-probability of the
+ * By turns, on one thread, in microseconds a token, the median: a draw that reports nothing; with the log-probability of the
  * token and both entropies (sums over the whole row); with the 20 most likely tokens; with 16 given tokens; with the
  * support; and with all of these. samp_score and samp_explain stand beside them. */
 #include "bench/bench.h"
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 {
     static const size_t sizes[] = { 32000, 128256 };
     const int rounds = argc > 1 ? bench_number(argv[1], "ROUNDS", 1, BENCH_MAX_ROUNDS) : 200;
-    printf("what a draw tells: us a token, %s\n%8s %-10s", samp_isa_name(), "vocab", "");
+    printf("what a draw reports: us a token, %s\n%8s %-10s", samp_isa_name(), "vocab", "");
     for (int w = 0; w < N_WAYS; w++) printf(" %9s", ways[w]);
     printf("\n");
     for (int i = 0; i < 2; i++) {
