@@ -10,7 +10,7 @@
 #   without="A B"  macros that are never defined: what stands under #ifdef A is left out. make single
 #   with="A B"     macros that are always defined: #define stands in front, what stands under #ifndef A is left out.
 #   skip="a/b.h"   rooms that are left out
-#   bare=1         a copy to use, not to work on: without the list of rooms, and without the heads of those inside. make single
+#   bare=1         a copy to use, not to work on: without the list of rooms, and with no comments but the contracts. make single
 
 function put(line) { out[++n_out] = line }
 
@@ -97,6 +97,18 @@ function put_first_sentence(text,    indent, n, i, word, line)
     put(line)
 }
 
+# A line of a room's file without its comment, which may go on in the next lines. Strings have none.
+function without_comment(line, file,    code)
+{
+    sub(/ *\/\*([^*]|\*+[^*\/])*\*+\/$/, "", line)
+    if (line ~ /\/\*.*\*\// || !match(line, / *\/\*/)) return line
+    code = substr(line, 1, RSTART - 1)
+    while (line !~ /\*\/$/ && (getline line < file) > 0) continue
+    return code
+}
+
+function is_contract(path) { return path ~ /^api\/|^gpu\/(api|opening)\.h$/ }
+
 function is_room(line) { return line ~ /^#include "[a-z0-9_]+\/[a-z0-9_\/]+\.h"$/ }
 
 function room(path,    line, n, quoted, first, text)
@@ -109,8 +121,9 @@ function room(path,    line, n, quoted, first, text)
     if (lines) put("#line 1 \"" dir "/" path "\"")
     while ((getline line < (dir "/" path)) > 0) {
         first = ++n == 1
-        if (first && line ~ /^\/\* [-=]/ && ("SAMPI_PLANS" in always || bare && path !~ /^api\//)) in_head = 1
-        if (!lines && !in_head && path !~ /^api\/|^gpu\/(api|opening)\.h$/ && line ~ /^ *\/\*/ && line !~ /\*\//) {
+        if (bare && !is_contract(path) && line != "" && (line = without_comment(line, dir "/" path)) == "") continue
+        if (first && line ~ /^\/\* [-=]/ && "SAMPI_PLANS" in always) in_head = 1
+        if (!lines && !in_head && !is_contract(path) && line ~ /^ *\/\*/ && line !~ /\*\//) {
             for (text = line; line !~ /\*\/$/ && (getline line < (dir "/" path)) > 0; n++) text = text "\n" line
             if (!n_off) put_first_sentence(text)
             continue

@@ -6,8 +6,8 @@
 # PARTS: core (none), grammar, constraints, peers, drafts, gumbel, watermark, stop, kv, shards, vocab,
 # llama, search (with gumbel). NO: mt19937
 # (llama.cpp's arithmetic), operator, avx512, avx2, sse2, neon, wasm.
-# A part is asked for with its macro as ever (SAMPLING_GRAMMAR); that of a part which is not there is an error that says so. The heads
-# of rooms stay behind: they are for those who work in src/.
+# A part is asked for with its macro as ever (SAMPLING_GRAMMAR); that of a part which is not there is an error that says so. Comments
+# of rooms stay behind, but for the contracts: they are for those who work in src/.
 set -eu
 cd "$(dirname "$0")/.."
 parts=$1 no=$2 out=$3
