@@ -225,95 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10441 samplers/gumbel.h               25694 grammar/runs.h
-     321 api/config.h                    10551 watermark/function.h            25906 grammar/entries.h
-     352 api/types.h                     10664 watermark/text.h                26479 grammar/accepting.h
-     674 api/missing.h                   10850 watermark/draw.h                26818 grammar/history.h
-     689 api/sample.h                    11055 samplers/mirostat.h             26919 grammar/waiting.h
-     891 api/chains.h                    11278 samplers/adaptive_p.h           27226 grammar/room.h
-    1197 api/samplers.h                  11427 samplers/ras.h                  27592 grammar/sampler.h
-    1591 api/gumbel.h                    11490 samplers/replay.h               27846 grammar/forced.h
-    1620 api/operator.h                  11541 samplers/custom.h               28033 grammar/hooks.h
-    1679 api/kv.h                        11590 config/describe.h               28154 schema/head.h
-    1876 api/llama_cpp.h                 11759 config/from_params.h            28342 schema/errors.h
-    1924 api/text_error.h                11815 config/orders.h                 28457 schema/collections.h
-    1943 api/grammar.h                   12087 config/numbers.h                28490 schema/references.h
-    2257 api/shards.h                    12232 config/set.h                    28806 schema/strings.h
-    2370 api/peers.h                     12408 config/texts.h                  28867 schema/numbers.h
-    2516 api/drafts.h                    12587 config/settings.h               29088 schema/sets.h
-    2675 api/constraints.h               12702 life/rollback.h                 29360 schema/formats.h
-    3078 api/watermark.h                 12940 life/chain.h                    29629 schema/scalars.h
-    3252 api/stop.h                      13236 life/members.h                  29945 schema/goals.h
-    3392 api/vocab.h                     13346 life/update.h                   30188 schema/alternatives.h
-    3435 api/search.h                    13516 life/copy.h                     30728 schema/objects.h
-    3617 api/parts.h                     13685 rows/row.h                      31311 schema/arrays.h
-    3669 base/switches.h                 13885 rows/reserve.h                  31677 schema/satisfiable.h
-    3972 base/random.h                   13953 rows/pieces.h                   31825 schema/whole.h
-    3992 base/mt19937.h                  14062 rows/compact.h                  32004 tags/head.h
-    4064 base/exact.h                    14243 rows/sums.h                     32131 tags/words.h
-    4281 base/bits128.h                  14370 rows/changes.h                  32245 tags/inside.h
-    4357 base/elements.h                 14447 rows/cuts.h                     32386 tags/formats.h
-    4483 watermark/colours.h             14903 rows/typical.h                  32790 grammar/grammars.h
-    4546 kernels/llama_cpp/contract.h    15211 rows/tail_free.h                32858 peers/tables.h
-    4568 kernels/contract.h              15279 rows/selecting.h                33317 peers/values.h
-    4654 kernels/scalar.h                15422 rows/mirostat.h                 33813 peers/llama_server.h
-    4858 kernels/llama_cpp/scalar.h      15502 watermark/rows.h                33881 peers/stops.h
-    4867 kernels/sets.h                  15612 rows/flat.h                     33940 peers/wishes.h
-    4916 kernels/vectors.h               15682 rows/logprobs.h                 33982 peers/fields.h
-    4998 kernels/avx512.h                15825 rows/support.h                  34293 peers/requests.h
-    5083 kernels/avx2.h                  15970 rows/step.h                     34501 vocab/pieces.h
-    5147 kernels/sse2.h                  15987 run/apply.h                     34679 vocab/tokenizer_json.h
-    5164 kernels/neon.h                  16054 run/writing.h                   34897 vocab/gguf.h
-    5187 kernels/wasm.h                  16153 run/arrays.h                    35072 shards/head.h
-    5203 kernels/generic.h               16234 run/walk.h                      35157 shards/bytes.h
-    5223 kernels/shared.h                16342 run/again.h                     35254 shards/merging.h
-    5347 kernels/passes.h                16407 run/finish.h                    35543 shards/row.h
-    6031 kernels/llama_cpp/passes.h      16448 run/draw.h                      35666 shards/answers.h
-    6083 kernels/check.h                 16536 run/sample.h                    36110 shards/logprobs.h
-    6105 kernels/dispatch.h              16673 run/explain.h                   36368 shards/taking.h
-    6304 core/thresholds.h               16788 watermark/making.h              36505 shards/asking.h
-    6397 core/array.h                    17009 watermark/tails.h               36634 shards/prefix.h
-    6812 core/table.h                    17106 watermark/detect.h              36856 shards/plans.h
-    6983 core/windows.h                  17331 run/verify.h                    37302 samplers/plans.h
-    7071 constraints/record.h            17436 run/batch.h                     37564 shards/way.h
-    7141 watermark/record.h              17622 run/replay.h                    37710 shards/memory.h
-    7160 rows/work.h                     17707 run/guide.h                     37779 shards/batch.h
-    7193 life/past.h                     17748 life/state.h                    38183 drafts/head.h
-    7252 core/record.h                   17909 operator/weights.h              38234 drafts/block.h
-    7417 core/plans.h                    17984 operator/search.h               38417 drafts/tree.h
-    7443 core/fields.h                   18115 operator/run.h                  38540 drafts/relaxed.h
-    7540 core/owners.h                   18275 kv/cells.h                      38621 drafts/ngram.h
-    7607 core/mt19937.h                  18299 kv/making.h                     38757 search/head.h
-    7662 core/no_mt19937.h               18519 kv/slot.h                       38977 search/rows.h
-    7686 core/making.h                   18651 kv/sequences.h                  39059 search/states.h
-    7844 core/streams.h                  18781 kv/data.h                       39146 search/beams.h
-    7880 life/state_fields.h             18910 kv/update.h                     39529 search/unmask.h
-    7968 samplers/llama_cpp.h            19028 kv/state.h                      39675 text/automaton.h
-    8108 samplers/logit_bias.h           19227 llama_cpp/functions.h           39746 grammar/patterns.h
-    8192 samplers/patch.h                19289 llama_cpp/object.h              39895 constraints/automaton.h
-    8240 samplers/penalties.h            19342 llama_cpp/vocabulary.h          39934 constraints/making.h
-    8382 samplers/dry.h                  19417 text/reading.h                  40180 constraints/sampler.h
-    8914 samplers/cut.h                  19523 text/strings.h                  40269 constraints/constructors.h
-    8934 samplers/top_n_sigma.h          19621 text/values.h                   40647 constraints/patterns.h
-    9070 samplers/top_k.h                19775 text/documents.h                40736 constraints/looking.h
-    9125 samplers/tail_free.h            19848 grammar/head.h                  40806 constraints/thinking.h
-    9242 samplers/typical.h              19852 grammar/tree.h                  41049 constraints/schedule.h
-    9303 samplers/top_p.h                20501 grammar/building.h              41132 constraints/accepting.h
-    9339 samplers/min_p.h                20901 grammar/finishing.h             41313 constraints/drawing.h
-    9375 samplers/by_sums.h              21204 grammar/reading.h               41550 constraints/state.h
-    9504 samplers/top_h.h                21293 grammar/gbnf.h                  41614 constraints/kind.h
-    9554 samplers/min_k.h                21586 grammar/regex.h                 41673 constraints/top_p_decay.h
-    9613 samplers/xtc.h                  22003 grammar/derivatives.h           41749 constraints/timestamps.h
-    9734 samplers/infill.h               22695 grammar/searching.h             41943 constraints/accessors.h
-    9841 samplers/temperature.h          22979 grammar/vocabulary.h            42050 stop/head.h
-   10010 samplers/smoothing.h            23433 grammar/triggers.h              42115 stop/search.h
-   10091 samplers/softmax.h              23907 grammar/matcher.h               42236 stop/making.h
-   10120 samplers/drafted.h              24185 grammar/cache.h                 42393 stop/text.h
-   10145 samplers/greedy.h               24468 grammar/moving.h                42545 stop/patterns.h
-   10175 samplers/choose.h               24919 grammar/visits.h                42617 stop/settings.h
-   10261 samplers/ratio.h                25209 grammar/states.h                42648 core/kinds.h
-   10325 samplers/draw.h                 25367 grammar/items.h                 42690 base/restore.h
-   10415 samplers/dist.h                 25491 grammar/masks.h                 42703 api/license.h
+       2 api/opening.h                   10564 watermark/function.h            26492 grammar/accepting.h
+     322 api/config.h                    10677 watermark/text.h                26831 grammar/history.h
+     353 api/types.h                     10863 watermark/draw.h                26932 grammar/waiting.h
+     675 api/missing.h                   11068 samplers/mirostat.h             27239 grammar/room.h
+     690 api/sample.h                    11291 samplers/adaptive_p.h           27605 grammar/sampler.h
+     892 api/chains.h                    11440 samplers/ras.h                  27859 grammar/forced.h
+    1198 api/samplers.h                  11503 samplers/replay.h               28046 grammar/hooks.h
+    1592 api/gumbel.h                    11554 samplers/custom.h               28167 schema/head.h
+    1621 api/operator.h                  11603 config/describe.h               28382 schema/errors.h
+    1680 api/kv.h                        11772 config/from_params.h            28497 schema/collections.h
+    1877 api/llama_cpp.h                 11828 config/orders.h                 28530 schema/references.h
+    1925 api/text_error.h                12100 config/numbers.h                28846 schema/strings.h
+    1944 api/grammar.h                   12245 config/set.h                    28911 schema/numbers.h
+    2270 api/shards.h                    12421 config/texts.h                  29132 schema/sets.h
+    2383 api/peers.h                     12600 config/settings.h               29408 schema/formats.h
+    2529 api/drafts.h                    12715 life/rollback.h                 29680 schema/scalars.h
+    2688 api/constraints.h               12953 life/chain.h                    29996 schema/styles.h
+    3091 api/watermark.h                 13249 life/members.h                  30164 schema/goals.h
+    3265 api/stop.h                      13359 life/update.h                   30404 schema/tagged.h
+    3405 api/vocab.h                     13529 life/copy.h                     30475 schema/alternatives.h
+    3448 api/search.h                    13698 rows/row.h                      31015 schema/objects.h
+    3630 api/parts.h                     13898 rows/reserve.h                  31604 schema/arrays.h
+    3682 base/switches.h                 13966 rows/pieces.h                   31972 schema/satisfiable.h
+    3985 base/random.h                   14075 rows/compact.h                  32140 schema/whole.h
+    4005 base/mt19937.h                  14256 rows/sums.h                     32323 tags/head.h
+    4077 base/exact.h                    14383 rows/changes.h                  32450 tags/words.h
+    4294 base/bits128.h                  14460 rows/cuts.h                     32564 tags/inside.h
+    4370 base/elements.h                 14916 rows/typical.h                  32708 tags/formats.h
+    4496 watermark/colours.h             15224 rows/tail_free.h                33123 grammar/grammars.h
+    4559 kernels/llama_cpp/contract.h    15292 rows/selecting.h                33191 peers/tables.h
+    4581 kernels/contract.h              15435 rows/mirostat.h                 33650 peers/values.h
+    4667 kernels/scalar.h                15515 watermark/rows.h                34146 peers/llama_server.h
+    4871 kernels/llama_cpp/scalar.h      15625 rows/flat.h                     34214 peers/stops.h
+    4880 kernels/sets.h                  15695 rows/logprobs.h                 34273 peers/wishes.h
+    4929 kernels/vectors.h               15838 rows/support.h                  34315 peers/fields.h
+    5011 kernels/avx512.h                15983 rows/step.h                     34626 peers/requests.h
+    5096 kernels/avx2.h                  16000 run/apply.h                     34834 vocab/pieces.h
+    5160 kernels/sse2.h                  16067 run/writing.h                   35012 vocab/tokenizer_json.h
+    5177 kernels/neon.h                  16166 run/arrays.h                    35230 vocab/gguf.h
+    5200 kernels/wasm.h                  16247 run/walk.h                      35405 shards/head.h
+    5216 kernels/generic.h               16355 run/again.h                     35490 shards/bytes.h
+    5236 kernels/shared.h                16420 run/finish.h                    35587 shards/merging.h
+    5360 kernels/passes.h                16461 run/draw.h                      35876 shards/row.h
+    6044 kernels/llama_cpp/passes.h      16549 run/sample.h                    35999 shards/answers.h
+    6096 kernels/check.h                 16686 run/explain.h                   36443 shards/logprobs.h
+    6118 kernels/dispatch.h              16801 watermark/making.h              36701 shards/taking.h
+    6317 core/thresholds.h               17022 watermark/tails.h               36838 shards/asking.h
+    6410 core/array.h                    17119 watermark/detect.h              36967 shards/prefix.h
+    6825 core/table.h                    17344 run/verify.h                    37189 shards/plans.h
+    6996 core/windows.h                  17449 run/batch.h                     37635 samplers/plans.h
+    7084 constraints/record.h            17635 run/replay.h                    37897 shards/way.h
+    7154 watermark/record.h              17720 run/guide.h                     38043 shards/memory.h
+    7173 rows/work.h                     17761 life/state.h                    38112 shards/batch.h
+    7206 life/past.h                     17922 operator/weights.h              38516 drafts/head.h
+    7265 core/record.h                   17997 operator/search.h               38567 drafts/block.h
+    7430 core/plans.h                    18128 operator/run.h                  38750 drafts/tree.h
+    7456 core/fields.h                   18288 kv/cells.h                      38873 drafts/relaxed.h
+    7553 core/owners.h                   18312 kv/making.h                     38954 drafts/ngram.h
+    7620 core/mt19937.h                  18532 kv/slot.h                       39090 search/head.h
+    7675 core/no_mt19937.h               18664 kv/sequences.h                  39310 search/rows.h
+    7699 core/making.h                   18794 kv/data.h                       39392 search/states.h
+    7857 core/streams.h                  18923 kv/update.h                     39479 search/beams.h
+    7893 life/state_fields.h             19041 kv/state.h                      39862 search/unmask.h
+    7981 samplers/llama_cpp.h            19240 llama_cpp/functions.h           40008 text/automaton.h
+    8121 samplers/logit_bias.h           19302 llama_cpp/object.h              40079 grammar/patterns.h
+    8205 samplers/patch.h                19355 llama_cpp/vocabulary.h          40228 constraints/automaton.h
+    8253 samplers/penalties.h            19430 text/reading.h                  40267 constraints/making.h
+    8395 samplers/dry.h                  19536 text/strings.h                  40513 constraints/sampler.h
+    8927 samplers/cut.h                  19634 text/values.h                   40602 constraints/constructors.h
+    8947 samplers/top_n_sigma.h          19788 text/documents.h                40980 constraints/patterns.h
+    9083 samplers/top_k.h                19861 grammar/head.h                  41069 constraints/looking.h
+    9138 samplers/tail_free.h            19865 grammar/tree.h                  41139 constraints/thinking.h
+    9255 samplers/typical.h              20514 grammar/building.h              41382 constraints/schedule.h
+    9316 samplers/top_p.h                20914 grammar/finishing.h             41465 constraints/accepting.h
+    9352 samplers/min_p.h                21217 grammar/reading.h               41646 constraints/drawing.h
+    9388 samplers/by_sums.h              21306 grammar/gbnf.h                  41883 constraints/state.h
+    9517 samplers/top_h.h                21599 grammar/regex.h                 41947 constraints/kind.h
+    9567 samplers/min_k.h                22016 grammar/derivatives.h           42006 constraints/top_p_decay.h
+    9626 samplers/xtc.h                  22708 grammar/searching.h             42082 constraints/timestamps.h
+    9747 samplers/infill.h               22992 grammar/vocabulary.h            42276 constraints/accessors.h
+    9854 samplers/temperature.h          23446 grammar/triggers.h              42383 stop/head.h
+   10023 samplers/smoothing.h            23920 grammar/matcher.h               42448 stop/search.h
+   10104 samplers/softmax.h              24198 grammar/cache.h                 42569 stop/making.h
+   10133 samplers/drafted.h              24481 grammar/moving.h                42726 stop/text.h
+   10158 samplers/greedy.h               24932 grammar/visits.h                42878 stop/patterns.h
+   10188 samplers/choose.h               25222 grammar/states.h                42950 stop/settings.h
+   10274 samplers/ratio.h                25380 grammar/items.h                 42981 core/kinds.h
+   10338 samplers/draw.h                 25504 grammar/masks.h                 43023 base/restore.h
+   10428 samplers/dist.h                 25707 grammar/runs.h                  43036 api/license.h
+   10454 samplers/gumbel.h               25919 grammar/entries.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1988,14 +1989,24 @@ typedef struct samp_grammar samp_grammar;
               of three bits, so some members with other names must violate the condition as well.
      Tags     Structural tags are JSON: {"type":"structural_tag","format":...}, as in XGrammar and in vLLM's
               response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
-              const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star, repeat,
-              tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
+              const_string, json_schema, qwen_xml_parameter, regex, grammar (GBNF), any_text, sequence, or, optional,
+              plus, star, repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
               token_triggered_tags. The text is free up to the first trigger in it. From the beginning of this trigger
               on, one of the tags must follow that begin with it; then the text is free again. at_least_one: the text
               begins with a tag; stop_after_first: it ends behind one. Free text within a tag does not contain the texts
               that end the tag. Strings are compared as bytes, also within tokens. A token without bytes is allowed only
-              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text, styles
-              of json_schema other than json, unknown members.
+              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text,
+              unknown members.
+     Styles   json_schema has a style: json, or one in which a model writes the arguments of a tool call as tags:
+              qwen_xml (as qwen_xml_parameter), minimax_xml, deepseek_xml, glm_xml, cohere_xml, kimi_k3_xml. The value
+              is an object, and each member a tag with its name and its value. A string is written as it is, without
+              quotes and escapes; other values are JSON, and in cohere_xml arrays and objects are tags again (a value
+              without any condition is JSON there). White space may come between tags and around values; around a
+              string it may belong to it or not. No string contains the end of a tag of the style. Where a tag says
+              the type of its value (deepseek_xml, cohere_xml, kimi_k3_xml), it is that of the value. A name that the
+              schema does not list is letters, digits and _, without a digit at its front; where patternProperties or
+              propertyNames speak of it, any characters but < > & " and control characters. Refused: a schema that
+              allows no object, listed names with < or >, or " where a quote ends the name; in cohere_xml uniqueItems.
      root     For GBNF, root is the name of the first rule (NULL: "root"). For a JSON schema, root has options,
               separated by spaces (NULL: no option). With "ordered", members come in the order in which the text of
               the schema lists them in `properties`; those of a $ref, or of a branch of allOf, anyOf and so on, come at
@@ -2008,12 +2019,14 @@ typedef struct samp_grammar samp_grammar;
               white space between JSON's tokens; with "spaced" there is one space after each comma and colon; with
               "space=N" there are at most N (0 to 1,000) characters of white space in a row; without one of these three
               any white space is allowed, but none around the whole text; a model may then write white space until it
-              has no tokens left. For a structural tag the same options apply to all schemas in it; any_order and
-              max_whitespace_cnt in the tag take precedence. Numbers are written plainly: where all must be whole (type
-              integer, whole values of const and enum, multipleOf a whole number), without fraction and exponent; values
-              of const and enum as short as possible; other fractions have at most 24 places (behind those of a
-              bound), exponents three digits. With "any-number" every spelling of the standard is allowed, such as
-              1.000 for 1, except that a number which a keyword constrains has no exponent.
+              has no tokens left. Around the tags of a style one character of white space may come even with "compact",
+              "spaced" or "space=0", because models write a line break there. For a structural tag the same options
+              apply to all schemas in it; any_order and max_whitespace_cnt in the tag take precedence. Numbers are
+              written plainly: where all must be whole (type integer, whole values of const and enum, multipleOf a whole
+              number), without fraction and exponent; values of const and enum as short as possible; other fractions
+              have at most 24 places (behind those of a bound), exponents three digits. With "any-number" every spelling
+              of the standard is allowed, such as 1.000 for 1, except that a number which a keyword constrains has no
+              exponent.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular
@@ -28241,11 +28254,20 @@ typedef struct sampi_scalars {
     sampi_texts number, string;
 } sampi_scalars;
 
+/* The rules of a goal: for all its values as JSON; for arrays only, and for objects only, as the value of a tag
+   (styles.h), which are JSON too or, in a nested style, tags. */
+typedef enum sampi_goal_rule {
+    SAMPI_RULE_WHOLE,
+    SAMPI_RULE_ARRAYS,
+    SAMPI_RULE_OBJECTS,
+    SAMPI_GOAL_RULES
+} sampi_goal_rule;
+
 typedef struct sampi_goal {
     /* the goal's literals (conditions), in the order of sampi_goal_add, are n elements of the arena from index `first`
        on */
     int32_t first, n;
-    int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
+    int32_t rule[SAMPI_GOAL_RULES]; /* the numbers of the goal's rules in the tree; -1: it has no such rule */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
     uint8_t possible;
 } sampi_goal;
@@ -28258,13 +28280,26 @@ typedef struct sampi_schema_words {
     /* the option "compact" or "space=N": at most so many characters of white space in a row; -1: any number */
     int32_t space;
     bool any_number; /* numbers in every spelling: 1.0 for 1, and endless fractions */
+    /* the style of the tags in which the members of the whole value are written (styles.h); NULL: the value is JSON */
+    const struct sampi_style *style;
+    int32_t tag_space; /* at most so many characters of white space around these tags; -1: any number */
 } sampi_schema_words;
+
+/* How strings are written, as JSON or, in a style (styles.h), as they are: what was computed of schemas whose strings
+   are written so. */
+typedef struct sampi_string_form {
+    sampi_scalars *scalars;
+    uint8_t *scalars_known;
+    int32_t *pattern_of;
+    sampi_node formats[2][32], any, string, character, shortest, space, comma;
+    void *block; /* the memory of the first three, if they have a block of their own */
+} sampi_string_form;
 
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;    /* the first error, after which every function does nothing */
-    int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
+    int status;   /* the first error, after which every function does nothing */
+    int32_t here; /* the schema whose texts are being made: the place of errors without one of their own */
     sampi_schema_words words;
     bool in_order; /* words.ordered */
     bool over;     /* the sets of numbers that are made have every spelling, because they will be excluded */
@@ -28277,7 +28312,7 @@ typedef struct sampi_schema {
     sampi_vec arena;             /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
     sampi_vec stack;             /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;       /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;             /* int32_t: the goals (condition sets) that have rules */
+    sampi_vec queue;             /* int32_t: all rules of goals (condition sets): SAMPI_GOAL_RULES * goal + rule */
     int32_t n_made;              /* the first n_made of these rules have bodies */
     sampi_vec pending; /* a stack (sampi_pending_scalars) of the schemas whose allowed scalars are being computed */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
@@ -28306,6 +28341,11 @@ typedef struct sampi_schema {
     int choices;   /* how deeply calls of sampi_expand and sampi_finish_objects are nested */
     int level;     /* how deeply the functions are nested that ask whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
+    bool raw;                /* strings are written as they are, within tags, and a member in the style words.style */
+    sampi_string_form other; /* the other way to write strings; it is used only with words.style */
+    sampi_node ends;         /* all texts that contain the end of a tag of the style */
+    /* names that a tag can have: those for which the schema has a condition, and all others */
+    sampi_node safe_name, plain_name;
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
     sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole digits
@@ -28821,11 +28861,13 @@ static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
     return 6;
 }
 
-/* Returns the node of a string of the document as a JSON string, with its quotes. */
+/* Returns the node of a string of the document as a JSON string, with its quotes; in a style, of the string as it is.
+   */
 static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
 {
     size_t n, used = 0;
     const char *text = sampi_doc_text(x, string, &n);
+    if (x->raw) return sampi_tree_text(x->tree, text, n);
     char *out = (char *)SAMP_MALLOC(6 * n + 2);
     if (!out) return SAMP_E_NOMEM;
     out[used++] = '"';
@@ -28857,9 +28899,11 @@ static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint
     return node;
 }
 
-/* Returns the node `inside` between quotes. */
-static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
+/* Returns the node `inside` between quotes; in a style, `inside` as it is. */
+static SAMPI_COLD sampi_node sampi_schema_in_quotes(const sampi_schema *x, sampi_node inside)
 {
+    sampi_tree *t = x->tree;
+    if (x->raw) return inside;
     sampi_node quote = sampi_tree_text(t, "\"", 1);
     return sampi_tree_seq(t, quote, sampi_tree_seq(t, inside, quote));
 }
@@ -29210,14 +29254,18 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
 static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
-    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
-    const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
-    if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
-    const sampi_expr e = *sampi_at(t, behind);
-    if (e.b != quote) return false;
-    *r = *sampi_at(t, e.a);
+    if (node < 0 || x->status) return false;
+    sampi_node inside = node;
+    if (!x->raw) { /* the quotes */
+        if (sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+        const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
+        if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
+        if (sampi_at(t, behind)->b != quote) return false;
+        inside = sampi_at(t, behind)->a;
+    }
+    *r = *sampi_at(t, inside);
     if (r->kind != SAMPI_NODE_REPEAT) { /* a length of 1 is not a REPEAT node */
-        r->a = e.a;
+        r->a = inside;
         r->b = r->c = 1;
     }
     return r->a == x->any || r->a == x->character;
@@ -29227,7 +29275,7 @@ static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node 
 static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *x, sampi_node character,
                                                             int32_t least, int32_t most)
 {
-    return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
+    return sampi_schema_in_quotes(x, sampi_tree_repeat(x->tree, character, least, most));
 }
 
 /* Returns whether the node matches the multiples of a number. */
@@ -29373,9 +29421,10 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
                                                 bool search)
 {
     samp_grammar_error error;
-    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, sampi_schema_class, &error);
+    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, x->raw ? sampi_tree_class : sampi_schema_class,
+                                         &error);
     if (inside < 0) sampi_schema_fail(x, node, inside, error.message);
-    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
+    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x, inside);
 }
 
 /* Returns the node of the strings that match a pattern, which is a string of the document. */
@@ -29511,7 +29560,7 @@ static SAMPI_COLD sampi_node sampi_schema_format_line(sampi_schema *x, int32_t n
     const sampi_node front = sampi_tree_regex(x->tree, before, strlen(before), false, sampi_tree_class, &error);
     sampi_node time = sampi_tree_regex(x->tree, text, strlen(text), false, sampi_tree_class, &error);
     if (leap) time = sampi_tree_alt(x->tree, sampi_schema_leap_seconds(x), time);
-    return sampi_schema_in_quotes(x->tree, sampi_tree_seq(x->tree, front, time));
+    return sampi_schema_in_quotes(x, sampi_tree_seq(x->tree, front, time));
 }
 
 /* Returns the set of strings that have a format; with `over`, the format's upper bound. */
@@ -29562,11 +29611,13 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* Returns the node of a pair of brackets around `inside`, with white space at both ends. */
+/* Returns the node of a pair of brackets around `inside`, with white space at both ends; in a style, without the
+   brackets. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
 {
     sampi_tree *t = x->tree;
+    if (x->raw) return sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, x->space));
     sampi_node end = sampi_tree_seq(t, x->space, sampi_tree_text(t, close, 1));
     return sampi_tree_seq(t, sampi_tree_text(t, open, 1),
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
@@ -29942,6 +29993,174 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
     return x->status ? sampi_scalars_of(SAMPI_T_ALL) : x->scalars[2 * schema + over];
 }
 
+/* ---- src/schema/styles.h ---- */
+/* ---- schemas: values in tags ----
+  Some models write the arguments of a tool call as tags: <parameter=city>Rome</parameter>. A style is the form of such
+     tags. */
+
+/* The types of values, in the order of sampi_style.types. */
+enum {
+    SAMPI_STYLED_STRING,
+    SAMPI_STYLED_NULL,
+    SAMPI_STYLED_BOOL,
+    SAMPI_STYLED_NUMBER,
+    SAMPI_STYLED_ARRAY,
+    SAMPI_STYLED_OBJECT,
+    SAMPI_STYLED_TYPES
+};
+
+/* A style. */
+typedef struct sampi_style {
+    const char *name; /* as structural tags have it */
+    const char *before, *behind;
+    const char *types[SAMPI_STYLED_TYPES]; /* equal texts are neighbours */
+    const char *open, *close;
+    const char *item; /* in a nested style the beginning of an item of an array; else NULL */
+    bool escapes;     /* in a name, & and " are written &amp; and &quot; */
+} sampi_style;
+
+/* Returns the style with this name; NULL if there is none. */
+static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t n)
+{
+#define SAMPI_ALIKE(text) \
+    { \
+        text, text, text, text, text, text \
+    }
+#define SAMPI_JSON_BUT(raw) \
+    { \
+        raw, "false\">", "false\">", "false\">", "false\">", "false\">" \
+    }
+#define SAMPI_DSML \
+    "\xef\xbd\x9c" \
+    "DSML" \
+    "\xef\xbd\x9c"
+    static const sampi_style styles[] = {
+        { "qwen_xml", "<parameter=", ">", SAMPI_ALIKE(""), "", "</parameter>", NULL, false },
+        { "minimax_xml", "<parameter name=\"", "\">", SAMPI_ALIKE(""), "", "</parameter>", NULL, false },
+        { "deepseek_xml", "<" SAMPI_DSML "parameter name=\"", "\" string=\"", SAMPI_JSON_BUT("true\">"), "",
+          "</" SAMPI_DSML "parameter>", NULL, false },
+        { "glm_xml", "<arg_key>", "</arg_key>", SAMPI_ALIKE(""), "<arg_value>", "</arg_value>", NULL, false },
+        { "cohere_xml",
+          "<cofl:value name=\"",
+          "\" type=\"",
+          { "raw\">", "json\">", "json\">", "json\">", "list\">", "dict\">" },
+          "",
+          "</cofl:value>",
+          "<cofl:value type=\"",
+          false },
+        { "kimi_k3_xml",
+          "<|open|>argument key=\"",
+          "\" type=\"",
+          { "string\"<|sep|>", "null\"<|sep|>", "boolean\"<|sep|>", "number\"<|sep|>", "array\"<|sep|>",
+            "object\"<|sep|>" },
+          "",
+          "<|close|>argument<|sep|>",
+          NULL,
+          true }
+    };
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+        if (strlen(styles[i].name) == n && !memcmp(styles[i].name, name, n)) return &styles[i];
+    return NULL;
+}
+
+/* Changes between strings as JSON and strings as they are. */
+static SAMPI_COLD void sampi_style_turn(sampi_schema *x)
+{
+    const sampi_string_form o = x->other;
+    sampi_string_form *out = &x->other;
+    out->scalars = x->scalars;
+    out->scalars_known = x->scalars_known;
+    out->pattern_of = x->pattern_of;
+    memcpy(out->formats, x->formats, sizeof out->formats);
+    out->any = x->any;
+    out->string = x->string;
+    out->character = x->character;
+    out->shortest = x->shortest;
+    out->space = x->space;
+    out->comma = x->comma;
+    x->scalars = o.scalars;
+    x->scalars_known = o.scalars_known;
+    x->pattern_of = o.pattern_of;
+    memcpy(x->formats, o.formats, sizeof x->formats);
+    x->any = o.any;
+    x->string = o.string;
+    x->character = o.character;
+    x->shortest = o.shortest;
+    x->space = o.space;
+    x->comma = o.comma;
+    x->raw = !x->raw;
+}
+
+/* Makes what a style needs beside JSON's constants. */
+static SAMPI_COLD void sampi_style_constants(sampi_schema *x)
+{
+    static const uint32_t zero[1][2] = { { 0, 0 } }, spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
+    static const char plain[] = "[A-Za-z_][A-Za-z0-9_]*", safe[] = "[^\\x00-\\x1f\"&<>]+";
+    sampi_tree *t = x->tree;
+    sampi_string_form *o = &x->other;
+    samp_grammar_error error;
+    const char *close = x->words.style->close;
+    const size_t n_slots = 2 * (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings,
+                 size = n_slots * (sizeof *o->scalars + 1) + n_strings * sizeof *o->pattern_of;
+    o->block = SAMP_MALLOC(size);
+    sampi_schema_check(x, o->block ? SAMP_OK : SAMP_E_NOMEM);
+    if (!o->block) return;
+    memset(o->block, 0, size);
+    o->scalars = (sampi_scalars *)o->block;
+    o->pattern_of = (int32_t *)(o->scalars + n_slots);
+    o->scalars_known = (uint8_t *)(o->pattern_of + n_strings);
+    o->any = o->character = sampi_tree_class(t, zero, 1, true);
+    o->string = o->shortest = sampi_tree_repeat(t, o->any, 0, -1);
+    o->space = o->comma = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, x->words.tag_space);
+    x->plain_name = sampi_tree_regex(t, plain, sizeof plain - 1, false, sampi_tree_class, &error);
+    x->safe_name = sampi_tree_regex(t, safe, sizeof safe - 1, false, sampi_tree_class, &error);
+    const sampi_node bytes = sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
+    x->ends = sampi_tree_seq(t, bytes, sampi_tree_seq(t, sampi_tree_text(t, close, strlen(close)), bytes));
+    const sampi_node made[] = { o->string, o->space, x->plain_name, x->safe_name, x->ends };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
+}
+
+/* Returns whether a string of the document contains the end of a tag. */
+static SAMPI_COLD bool sampi_style_has_end(const sampi_schema *x, int32_t string)
+{
+    const size_t m = strlen(x->words.style->close);
+    size_t n;
+    const char *text = sampi_doc_text(x, string, &n);
+    for (size_t i = 0; i + m <= n; i++)
+        if (!memcmp(text + i, x->words.style->close, m)) return true;
+    return false;
+}
+
+/* Returns the node of the strings of a set; in a schema with a style only of those without the end of a tag. */
+static SAMPI_COLD sampi_node sampi_style_strings(sampi_schema *x, sampi_texts a)
+{
+    sampi_node node = SAMPI_NEVER;
+    if (!x->words.style) return sampi_texts_node(x, a, true);
+    if (a.n < 0) return sampi_schema_except(x->tree, sampi_texts_node(x, a, true), x->ends);
+    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++) {
+        const int32_t string = sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text;
+        if (!sampi_style_has_end(x, string)) node = sampi_tree_alt(x->tree, sampi_schema_quoted(x, string), node);
+    }
+    return node;
+}
+
+/* Returns the node of a listed name of a member, as a tag has it. A name that would end the tag is refused. */
+static SAMPI_COLD sampi_node sampi_style_name(sampi_schema *x, int32_t string)
+{
+    const sampi_style *s = x->words.style;
+    sampi_node node = SAMPI_EMPTY;
+    size_t n;
+    const char *text = sampi_doc_text(x, string, &n);
+    bool good = n > 0;
+    for (size_t i = 0; i < n && good; i++) {
+        const char c = text[i], *as = s->escapes && c == '&' ? "&amp;" : s->escapes && c == '"' ? "&quot;" : NULL;
+        good = as || ((unsigned char)c >= 0x20 && c != '<' && c != '>' && (c != '"' || *s->behind != '"'));
+        node = sampi_tree_seq(x->tree, node, sampi_tree_text(x->tree, as ? as : &text[i], as ? strlen(as) : 1));
+    }
+    if (!good) sampi_refuse(x, SAMPI_HERE, "this style has no way to write the name of a member of this object");
+    return node;
+}
+
 /* ---- src/schema/goals.h ---- */
 /* ---- schemas: goals ----
   A goal is a set of literals (conditions, see head.h) that one value must satisfy. */
@@ -30037,7 +30256,7 @@ static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
     *slot = x->goals.n - 1;
     g->first = x->arena.n;
     g->n = n;
-    g->rule = -1;
+    for (int i = 0; i < SAMPI_GOAL_RULES; i++) g->rule[i] = -1;
     g->possible = SAMPI_UNKNOWN;
     for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
     return x->goals.n - 1;
@@ -30148,24 +30367,21 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
 {
     sampi_tree *t = x->tree;
     sampi_scalars s = sampi_goal_scalars(x, goal);
-    sampi_node node = sampi_tree_alt(t, sampi_texts_node(x, s.string, true), sampi_texts_node(x, s.number, false));
+    sampi_node node = sampi_tree_alt(t, sampi_style_strings(x, s.string), sampi_texts_node(x, s.number, false));
     if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
     if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule,
-   whose body is made later. */
-static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
+/* Returns a reference to one of the rules of a goal (a set of conditions), whose body is made later. */
+static SAMPI_COLD sampi_node sampi_goal_ref(sampi_schema *x, int32_t goal, sampi_goal_rule which)
 {
-    if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
-    if (!sampi_goal_structures(x, goal)) return sampi_goal_scalars_node(x, goal);
-    if (sampi_goal_at(x, goal)->rule < 0) {
+    if (sampi_goal_at(x, goal)->rule[which] < 0) {
         int32_t rule = sampi_tree_rule(x->tree, "", 0);
-        sampi_goal_at(x, goal)->rule = rule;
-        sampi_push(x, &x->queue, goal);
+        sampi_goal_at(x, goal)->rule[which] = rule;
+        sampi_push(x, &x->queue, SAMPI_GOAL_RULES * goal + (int32_t)which);
     }
-    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
+    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule[which]);
 }
 
 /* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. */
@@ -30183,6 +30399,77 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
     if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
     return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+}
+
+/* ---- src/schema/tagged.h ---- */
+/* ---- schemas: the node of a value ----
+  The node of what satisfies a goal (a set of conditions): as JSON, or from a tag's type to its end (styles.h). */
+
+/* Returns the node of the end of a tag: the text of a type, the value with white space around it, the end. */
+static SAMPI_COLD sampi_node sampi_style_typed(sampi_schema *x, int type, sampi_node value)
+{
+    const sampi_style *s = x->words.style;
+    sampi_tree *t = x->tree;
+    if (value == SAMPI_NEVER) return value;
+    const bool spaced = value != sampi_style_strings(x, sampi_texts_any()) && (!s->item || type < SAMPI_STYLED_ARRAY);
+    if (spaced) value = sampi_tree_seq(t, x->space, sampi_tree_seq(t, value, x->space));
+    const sampi_node open = *s->open ? sampi_tree_seq(t, x->space, sampi_tree_text(t, s->open, strlen(s->open)))
+                                     : (sampi_node)SAMPI_EMPTY,
+                     close = sampi_tree_text(t, s->close, strlen(s->close));
+    return sampi_tree_seq(t, sampi_tree_text(t, s->types[type], strlen(s->types[type])),
+                          sampi_tree_seq(t, open, sampi_tree_seq(t, value, close)));
+}
+
+/* Returns the node of the values of a goal (a set of conditions), from the text of the type on. */
+static SAMPI_COLD sampi_node sampi_style_value(sampi_schema *x, int32_t goal)
+{
+    const sampi_style *style = x->words.style;
+    if (style->item && !sampi_goal_at(x, goal)->n)
+        return sampi_style_typed(x, SAMPI_STYLED_NUMBER, sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE));
+    const sampi_scalars s = sampi_goal_scalars(x, goal);
+    const unsigned deep = sampi_goal_structures(x, goal);
+    const bool alike = !strcmp(style->types[SAMPI_STYLED_STRING], style->types[SAMPI_STYLED_OBJECT]);
+    sampi_tree *t = x->tree;
+    sampi_node value[SAMPI_STYLED_TYPES] = { sampi_style_strings(x, s.string),     SAMPI_NEVER, SAMPI_NEVER,
+                                             sampi_texts_node(x, s.number, false), SAMPI_NEVER, SAMPI_NEVER },
+               all = SAMPI_NEVER;
+    if (s.string.n == SAMPI_ANY && alike) return sampi_style_typed(x, SAMPI_STYLED_STRING, value[0]);
+    sampi_node *truth = &value[SAMPI_STYLED_BOOL];
+    if (s.types & SAMPI_T_NULL) value[SAMPI_STYLED_NULL] = sampi_tree_text(t, "null", 4);
+    if (s.types & SAMPI_T_FALSE) *truth = sampi_tree_text(t, "false", 5);
+    if (s.types & SAMPI_T_TRUE) *truth = sampi_tree_alt(t, sampi_tree_text(t, "true", 4), *truth);
+    if (deep & SAMPI_T_ARRAY) value[SAMPI_STYLED_ARRAY] = sampi_goal_ref(x, goal, SAMPI_RULE_ARRAYS);
+    if (deep & SAMPI_T_OBJECT) value[SAMPI_STYLED_OBJECT] = sampi_goal_ref(x, goal, SAMPI_RULE_OBJECTS);
+    for (int first = 0, i; first < SAMPI_STYLED_TYPES; first = i) {
+        sampi_node one = SAMPI_NEVER;
+        for (i = first; i < SAMPI_STYLED_TYPES && !strcmp(style->types[i], style->types[first]); i++)
+            one = sampi_tree_alt(t, one, value[i]);
+        all = sampi_tree_alt(t, all, sampi_style_typed(x, first, one));
+    }
+    return all;
+}
+
+/* Returns the node of a member with a name (a node), whose value satisfies the goal (a set of conditions). */
+static SAMPI_COLD sampi_node sampi_style_member(sampi_schema *x, sampi_node name, int32_t goal)
+{
+    const sampi_style *s = x->words.style;
+    sampi_tree *t = x->tree;
+    const sampi_node value = sampi_style_value(x, goal),
+                     behind = sampi_tree_seq(t, sampi_tree_text(t, s->behind, strlen(s->behind)), value);
+    return sampi_tree_seq(t, sampi_tree_text(t, s->before, strlen(s->before)), sampi_tree_seq(t, name, behind));
+}
+
+/* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule;
+   within tags, the node of an item of an array. */
+static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
+{
+    if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
+    if (x->raw) {
+        const char *item = x->words.style->item;
+        return sampi_tree_seq(x->tree, sampi_tree_text(x->tree, item, strlen(item)), sampi_style_value(x, goal));
+    }
+    return sampi_goal_structures(x, goal) ? sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE)
+                                          : sampi_goal_scalars_node(x, goal);
 }
 
 /* ---- src/schema/alternatives.h ---- */
@@ -30972,9 +31259,11 @@ static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
     return (sampi_witness *)o->witnesses.data + i;
 }
 
-static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, sampi_node value)
+/* Returns the node of a member: a name, and a value that satisfies the goal (a set of conditions). */
+static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, int32_t goal)
 {
-    return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
+    if (x->raw) return sampi_style_member(x, name, goal);
+    return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, sampi_goal_node(x, goal)));
 }
 
 /* Returns the node of the members whose names are in `names`; none of these names is listed. */
@@ -30996,8 +31285,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
         return SAMPI_NEVER;
-    return goal < 0 ? (sampi_node)SAMPI_NEVER
-                    : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
+    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_style_strings(x, names), goal);
 }
 
 /* Returns the set of all allowed names that are not listed. */
@@ -31006,7 +31294,11 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
     sampi_node listed = SAMPI_NEVER;
     for (int32_t i = 0; i < o->names.n && listed >= 0; i++)
         listed = sampi_tree_alt(x->tree, sampi_schema_quoted(x, ((sampi_name *)o->names.data)[i].name), listed);
-    return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
+    const bool no_condition = o->allowed.n == SAMPI_ANY && o->patterns.n == 0;
+    const sampi_texts others = sampi_texts_not(x, sampi_texts_some(x, listed), true),
+                      written = x->raw ? sampi_texts_some(x, no_condition ? x->plain_name : x->safe_name)
+                                       : sampi_texts_any();
+    return sampi_texts_and(x, sampi_texts_and(x, o->allowed, written, true), others, true);
 }
 
 /* Returns the node of members in the schema's order, followed by the other members. behind [0] is what may follow if no
@@ -31126,7 +31418,8 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     for (int32_t i = 0; i < o->names.n && !x->status; i++) {
         const sampi_name n = ((sampi_name *)o->names.data)[i];
         if (n.goal < 0) continue;
-        sampi_node node = sampi_object_pair(x, sampi_schema_quoted(x, n.name), sampi_goal_node(x, n.goal));
+        const sampi_node name = x->raw ? sampi_style_name(x, n.name) : sampi_schema_quoted(x, n.name);
+        sampi_node node = sampi_object_pair(x, name, n.goal);
         sampi_member_add(x, list, node, n.required);
         n_required += n.required;
     }
@@ -31645,7 +31938,9 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
         return;
     }
     sampi_node inside;
-    if (a.unique >= 0 && a.most > 1)
+    if (a.unique >= 0 && a.most > 1 && x->raw)
+        inside = (sampi_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
+    else if (a.unique >= 0 && a.most > 1)
         inside = sampi_array_unique(x, &a);
     else
         inside = a.n_some ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
@@ -31749,13 +32044,30 @@ static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     while (x->queue.n > x->n_made && !x->status) {
-        int32_t goal = *sampi_ints(&x->queue, x->n_made++);
+        const int32_t next = *sampi_ints(&x->queue, x->n_made++), goal = next / SAMPI_GOAL_RULES,
+                      which = next % SAMPI_GOAL_RULES;
+        const bool tags = which != SAMPI_RULE_WHOLE && x->words.style->item;
         unsigned deep = sampi_goal_structures(x, goal);
-        sampi_node body = sampi_goal_scalars_node(x, goal);
+        sampi_node body = which == SAMPI_RULE_WHOLE ? sampi_goal_scalars_node(x, goal) : (sampi_node)SAMPI_NEVER;
+        if (which == SAMPI_RULE_ARRAYS) deep &= SAMPI_T_ARRAY;
+        if (which == SAMPI_RULE_OBJECTS) deep &= SAMPI_T_OBJECT;
+        if (tags) sampi_style_turn(x);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+        if (tags) sampi_style_turn(x);
+        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule[which], body));
     }
+}
+
+/* Returns the node of the objects that satisfy a goal (a set of conditions), as tags. */
+static SAMPI_COLD sampi_node sampi_schema_tags(sampi_schema *x, int32_t goal)
+{
+    if (!(sampi_goal_structures(x, goal) & SAMPI_T_OBJECT))
+        return sampi_refuse(x, 0, "in this style, values are objects only"), SAMPI_NEVER;
+    sampi_style_turn(x);
+    const sampi_node node = sampi_goal_shapes(x, goal, SAMPI_T_OBJECT);
+    sampi_style_turn(x);
+    return node;
 }
 
 /* Returns the node of the values that satisfy one schema of the document, with all its rules. */
@@ -31764,7 +32076,10 @@ static SAMPI_COLD sampi_node sampi_schema_node(sampi_schema *x, int32_t schema)
     const int32_t first = x->stack.n;
     const bool possible = sampi_goal_add(x, first, sampi_literal_of(schema, SAMPI_IS));
     const int32_t goal = sampi_goal_from_stack(x, first);
-    const sampi_node node = possible ? sampi_goal_node(x, goal) : (sampi_node)SAMPI_NEVER;
+    const bool tags = x->words.style && schema == 0;
+    const sampi_node node = !possible ? (sampi_node)SAMPI_NEVER
+                            : tags    ? sampi_schema_tags(x, goal)
+                                      : sampi_goal_node(x, goal);
     sampi_schema_rules(x);
     sampi_schema_check(x, node);
     return node;
@@ -31852,6 +32167,8 @@ static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options,
     words->ordered = set[0];
     words->spaced = set[2];
     words->any_number = set[4];
+    words->style = NULL;
+    words->tag_space = -1;
     words->space = set[1] || set[2] ? 0 : space;
     return SAMP_OK;
 }
@@ -31882,7 +32199,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
                       ended[] = "-?(0|[1-9]\\d*)(\\.\\d{1,24})?([eE][+-]?\\d{1,3})?", digits[] = "0|[1-9]\\d*",
                       fraction[] = "(\\.\\d+)?";
     x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
-    x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
+    x->string = sampi_schema_in_quotes(x, sampi_tree_repeat(t, x->any, 0, -1));
     const char *any_number = sampi_schema_is_plain(x) ? ended : number;
     x->number = sampi_tree_regex(t, any_number, strlen(any_number), false, sampi_tree_class, &error);
     x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
@@ -31894,7 +32211,8 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
     x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
     x->character = sampi_schema_range(t, 0, 0x10ffff);
-    x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
+    x->shortest = sampi_schema_in_quotes(x, sampi_tree_repeat(t, x->character, 0, -1));
+    if (x->words.style) sampi_style_constants(x);
     const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
@@ -31973,6 +32291,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);
+    SAMP_FREE(x->other.block);
     sampi_json_free(&x->doc);
 }
 
@@ -32321,7 +32640,8 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 }
 
 /* Returns the expression of a JSON schema. */
-static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space)
+static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space,
+                                               const sampi_style *style)
 {
     samp_text_error inner;
     sampi_schema_words words = g->x.words;
@@ -32329,6 +32649,8 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     words.ordered = in_order;
     if (space >= 0) words.space = space;
     if (space >= 0) words.spaced = false;
+    words.style = style;
+    words.tag_space = space < 0 && words.space == 0 ? 1 : words.space;
     const size_t n = sampi_tags_value_length(&g->x.doc, schema);
     char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
@@ -32468,7 +32790,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
     if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
-              : old       ? sampi_tags_schema(g, schema, g->in_order, -1)
+              : old       ? sampi_tags_schema(g, schema, g->in_order, -1, NULL)
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
     tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
@@ -32612,21 +32934,30 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* Returns the expression of the format json_schema. Only its style "json" is supported. */
-static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
+/* Returns the style with the name in the member "style" (sampi_style_named); NULL for "json", or without the member. */
+static SAMPI_COLD const sampi_style *sampi_tags_style(sampi_tags *g, int32_t node)
 {
-    const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
-    const int32_t order = sampi_tags_member(g, node, "any_order");
-    size_t n = 0;
+    const int32_t style = sampi_tags_member(g, node, "style");
+    size_t n;
+    if (style < 0) return NULL;
+    if (!sampi_tags_is(g, style, SAMPI_JSON_STRING)) {
+        sampi_malformed(&g->x, style, "expected a text");
+        return NULL;
+    }
+    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
+    const sampi_style *found = sampi_style_named(name, n);
+    if (!found && (n != 4 || memcmp(name, "json", 4))) sampi_refuse(&g->x, style, "this style is not supported");
+    return found;
+}
+
+/* Returns the expression of the format json_schema, whose values have this style (NULL: JSON). */
+static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node, const sampi_style *style)
+{
+    const int32_t schema = sampi_tags_member(g, node, "json_schema"), order = sampi_tags_member(g, node, "any_order");
     if (schema < 0) return sampi_tags_missing(g, node, "json_schema");
-    if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
-        return sampi_tags_malformed(g, style, "expected a text");
-    const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
-    if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
-        return sampi_tags_refuse(g, style, "a style other than json is not supported");
     const int32_t most = sampi_tags_count(g, node, "max_whitespace_cnt");
     const bool any = sampi_tags_flag(g, node, "any_order");
-    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any, most);
+    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any, most, style);
 }
 
 /* Returns the expression of the format any_tokens (many), or of exclude_token. */
@@ -32653,6 +32984,7 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
 #define SAMPI_TAGS_FORMATS(X) \
     X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
     X(JSON_SCHEMA, "json_schema", "json_schema;style;any_order;max_whitespace_cnt") \
+    X(QWEN_XML, "qwen_xml_parameter", "json_schema;any_order;max_whitespace_cnt") \
     X(GRAMMAR, "grammar", "grammar") X(REGEX, "regex", "pattern") \
     X(SEQUENCE, "sequence", "elements") X(OR, "or", "elements") X(OPTIONAL, "optional", "content") \
     X(PLUS, "plus", "content") X(STAR, "star", "content") X(REPEAT, "repeat", "min;max;content") \
@@ -32701,7 +33033,8 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_CONST_STRING:
             member = sampi_tags_required(g, node, "value", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_text(g, member);
-        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node);
+        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node, sampi_tags_style(g, node));
+        case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_style_named("qwen_xml", 8));
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))

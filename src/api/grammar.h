@@ -45,14 +45,24 @@ typedef struct samp_grammar samp_grammar;
               of three bits, so some members with other names must violate the condition as well.
      Tags     Structural tags are JSON: {"type":"structural_tag","format":...}, as in XGrammar and in vLLM's
               response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
-              const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star, repeat,
-              tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
+              const_string, json_schema, qwen_xml_parameter, regex, grammar (GBNF), any_text, sequence, or, optional,
+              plus, star, repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
               token_triggered_tags. The text is free up to the first trigger in it. From the beginning of this trigger
               on, one of the tags must follow that begin with it; then the text is free again. at_least_one: the text
               begins with a tag; stop_after_first: it ends behind one. Free text within a tag does not contain the texts
               that end the tag. Strings are compared as bytes, also within tokens. A token without bytes is allowed only
-              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text, styles
-              of json_schema other than json, unknown members.
+              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text,
+              unknown members.
+     Styles   json_schema has a style: json, or one in which a model writes the arguments of a tool call as tags:
+              qwen_xml (as qwen_xml_parameter), minimax_xml, deepseek_xml, glm_xml, cohere_xml, kimi_k3_xml. The value
+              is an object, and each member a tag with its name and its value. A string is written as it is, without
+              quotes and escapes; other values are JSON, and in cohere_xml arrays and objects are tags again (a value
+              without any condition is JSON there). White space may come between tags and around values; around a
+              string it may belong to it or not. No string contains the end of a tag of the style. Where a tag says
+              the type of its value (deepseek_xml, cohere_xml, kimi_k3_xml), it is that of the value. A name that the
+              schema does not list is letters, digits and _, without a digit at its front; where patternProperties or
+              propertyNames speak of it, any characters but < > & " and control characters. Refused: a schema that
+              allows no object, listed names with < or >, or " where a quote ends the name; in cohere_xml uniqueItems.
      root     For GBNF, root is the name of the first rule (NULL: "root"). For a JSON schema, root has options,
               separated by spaces (NULL: no option). With "ordered", members come in the order in which the text of
               the schema lists them in `properties`; those of a $ref, or of a branch of allOf, anyOf and so on, come at
@@ -65,12 +75,14 @@ typedef struct samp_grammar samp_grammar;
               white space between JSON's tokens; with "spaced" there is one space after each comma and colon; with
               "space=N" there are at most N (0 to 1,000) characters of white space in a row; without one of these three
               any white space is allowed, but none around the whole text; a model may then write white space until it
-              has no tokens left. For a structural tag the same options apply to all schemas in it; any_order and
-              max_whitespace_cnt in the tag take precedence. Numbers are written plainly: where all must be whole (type
-              integer, whole values of const and enum, multipleOf a whole number), without fraction and exponent; values
-              of const and enum as short as possible; other fractions have at most 24 places (behind those of a
-              bound), exponents three digits. With "any-number" every spelling of the standard is allowed, such as
-              1.000 for 1, except that a number which a keyword constrains has no exponent.
+              has no tokens left. Around the tags of a style one character of white space may come even with "compact",
+              "spaced" or "space=0", because models write a line break there. For a structural tag the same options
+              apply to all schemas in it; any_order and max_whitespace_cnt in the tag take precedence. Numbers are
+              written plainly: where all must be whole (type integer, whole values of const and enum, multipleOf a whole
+              number), without fraction and exponent; values of const and enum as short as possible; other fractions
+              have at most 24 places (behind those of a bound), exponents three digits. With "any-number" every spelling
+              of the standard is allowed, such as 1.000 for 1, except that a number which a keyword constrains has no
+              exponent.
      Returns  the grammar; NULL on error. error->status (error may be NULL) is SAMP_OK, or: SAMP_E_FORMAT, with the
               place where the text is wrong; SAMP_E_UNSUPPORTED: the text asks for something that cannot be expressed;
               SAMP_E_EMPTY: no value satisfies the schema, with the place of the reason, or no text matches the regular

@@ -342,7 +342,9 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
         return;
     }
     sampi_node inside;
-    if (a.unique >= 0 && a.most > 1)
+    if (a.unique >= 0 && a.most > 1 && x->raw)
+        inside = (sampi_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
+    else if (a.unique >= 0 && a.most > 1)
         inside = sampi_array_unique(x, &a);
     else
         inside = a.n_some ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);

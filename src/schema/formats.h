@@ -16,9 +16,10 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
                                                 bool search)
 {
     samp_grammar_error error;
-    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, sampi_schema_class, &error);
+    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, x->raw ? sampi_tree_class : sampi_schema_class,
+                                         &error);
     if (inside < 0) sampi_schema_fail(x, node, inside, error.message);
-    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
+    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x, inside);
 }
 
 /* Returns the node of the strings that match a pattern, which is a string of the document. The node of each pattern is
@@ -158,7 +159,7 @@ static SAMPI_COLD sampi_node sampi_schema_format_line(sampi_schema *x, int32_t n
     const sampi_node front = sampi_tree_regex(x->tree, before, strlen(before), false, sampi_tree_class, &error);
     sampi_node time = sampi_tree_regex(x->tree, text, strlen(text), false, sampi_tree_class, &error);
     if (leap) time = sampi_tree_alt(x->tree, sampi_schema_leap_seconds(x), time);
-    return sampi_schema_in_quotes(x->tree, sampi_tree_seq(x->tree, front, time));
+    return sampi_schema_in_quotes(x, sampi_tree_seq(x->tree, front, time));
 }
 
 /* Returns the set of strings that have a format; with `over`, the format's upper bound. A format that is not in the
@@ -210,11 +211,13 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* Returns the node of a pair of brackets around `inside`, with white space at both ends. */
+/* Returns the node of a pair of brackets around `inside`, with white space at both ends; in a style, without the
+   brackets. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
 {
     sampi_tree *t = x->tree;
+    if (x->raw) return sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, x->space));
     sampi_node end = sampi_tree_seq(t, x->space, sampi_tree_text(t, close, 1));
     return sampi_tree_seq(t, sampi_tree_text(t, open, 1),
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));

@@ -93,7 +93,7 @@ static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
     *slot = x->goals.n - 1;
     g->first = x->arena.n;
     g->n = n;
-    g->rule = -1;
+    for (int i = 0; i < SAMPI_GOAL_RULES; i++) g->rule[i] = -1;
     g->possible = SAMPI_UNKNOWN;
     for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
     return x->goals.n - 1;
@@ -206,24 +206,21 @@ static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t go
 {
     sampi_tree *t = x->tree;
     sampi_scalars s = sampi_goal_scalars(x, goal);
-    sampi_node node = sampi_tree_alt(t, sampi_texts_node(x, s.string, true), sampi_texts_node(x, s.number, false));
+    sampi_node node = sampi_tree_alt(t, sampi_style_strings(x, s.string), sampi_texts_node(x, s.number, false));
     if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
     if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
 }
 
-/* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule,
-   whose body is made later. */
-static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
+/* Returns a reference to one of the rules of a goal (a set of conditions), whose body is made later. */
+static SAMPI_COLD sampi_node sampi_goal_ref(sampi_schema *x, int32_t goal, sampi_goal_rule which)
 {
-    if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
-    if (!sampi_goal_structures(x, goal)) return sampi_goal_scalars_node(x, goal);
-    if (sampi_goal_at(x, goal)->rule < 0) {
+    if (sampi_goal_at(x, goal)->rule[which] < 0) {
         int32_t rule = sampi_tree_rule(x->tree, "", 0);
-        sampi_goal_at(x, goal)->rule = rule;
-        sampi_push(x, &x->queue, goal);
+        sampi_goal_at(x, goal)->rule[which] = rule;
+        sampi_push(x, &x->queue, SAMPI_GOAL_RULES * goal + (int32_t)which);
     }
-    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
+    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule[which]);
 }
 
 /* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. Returns

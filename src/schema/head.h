@@ -106,11 +106,20 @@ typedef struct sampi_scalars {
     sampi_texts number, string;
 } sampi_scalars;
 
+/* The rules of a goal: for all its values as JSON; for arrays only, and for objects only, as the value of a tag
+   (styles.h), which are JSON too or, in a nested style, tags. */
+typedef enum sampi_goal_rule {
+    SAMPI_RULE_WHOLE,
+    SAMPI_RULE_ARRAYS,
+    SAMPI_RULE_OBJECTS,
+    SAMPI_GOAL_RULES
+} sampi_goal_rule;
+
 typedef struct sampi_goal {
     /* the goal's literals (conditions), in the order of sampi_goal_add, are n elements of the arena from index `first`
        on */
     int32_t first, n;
-    int32_t rule; /* the number of the goal's rule in the tree; -1 if it has none */
+    int32_t rule[SAMPI_GOAL_RULES]; /* the numbers of the goal's rules in the tree; -1: it has no such rule */
     /* whether some value satisfies the goal: SAMPI_YES, SAMPI_NO or SAMPI_UNKNOWN */
     uint8_t possible;
 } sampi_goal;
@@ -123,13 +132,26 @@ typedef struct sampi_schema_words {
     /* the option "compact" or "space=N": at most so many characters of white space in a row; -1: any number */
     int32_t space;
     bool any_number; /* numbers in every spelling: 1.0 for 1, and endless fractions */
+    /* the style of the tags in which the members of the whole value are written (styles.h); NULL: the value is JSON */
+    const struct sampi_style *style;
+    int32_t tag_space; /* at most so many characters of white space around these tags; -1: any number */
 } sampi_schema_words;
+
+/* How strings are written, as JSON or, in a style (styles.h), as they are: what was computed of schemas whose strings
+   are written so. The members of sampi_schema with the same names have the way that is used now. */
+typedef struct sampi_string_form {
+    sampi_scalars *scalars;
+    uint8_t *scalars_known;
+    int32_t *pattern_of;
+    sampi_node formats[2][32], any, string, character, shortest, space, comma;
+    void *block; /* the memory of the first three, if they have a block of their own */
+} sampi_string_form;
 
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;    /* the first error, after which every function does nothing */
-    int32_t here;  /* the schema whose texts are being made: the place of errors without one of their own */
+    int status;   /* the first error, after which every function does nothing */
+    int32_t here; /* the schema whose texts are being made: the place of errors without one of their own */
     sampi_schema_words words;
     bool in_order; /* words.ordered */
     bool over;     /* the sets of numbers that are made have every spelling, because they will be excluded */
@@ -142,7 +164,7 @@ typedef struct sampi_schema {
     sampi_vec arena;             /* int32_t: the literals (conditions) of goals, and lists of texts; it only grows */
     sampi_vec stack;             /* int32_t: a stack of numbers; each function restores its length */
     sampi_vec atoms, todo;       /* stacks of sampi_atom and of sampi_todo (alternatives.h) */
-    sampi_vec queue;             /* int32_t: the goals (condition sets) that have rules */
+    sampi_vec queue;             /* int32_t: all rules of goals (condition sets): SAMPI_GOAL_RULES * goal + rule */
     int32_t n_made;              /* the first n_made of these rules have bodies */
     sampi_vec pending; /* a stack (sampi_pending_scalars) of the schemas whose allowed scalars are being computed */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: the targets of references */
@@ -171,6 +193,11 @@ typedef struct sampi_schema {
     int choices;   /* how deeply calls of sampi_expand and sampi_finish_objects are nested */
     int level;     /* how deeply the functions are nested that ask whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
+    bool raw;                /* strings are written as they are, within tags, and a member in the style words.style */
+    sampi_string_form other; /* the other way to write strings; it is used only with words.style */
+    sampi_node ends;         /* all texts that contain the end of a tag of the style */
+    /* names that a tag can have: those for which the schema has a condition, and all others */
+    sampi_node safe_name, plain_name;
     sampi_node any, string;         /* nodes for a string's character in any spelling, and for any string */
     sampi_node character, shortest; /* nodes for a string's character, and for any string, in the shortest spelling */
     /* nodes for: any number; a number without an exponent; the same without a sign; an optional fraction; whole

@@ -263,9 +263,11 @@ static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
     return (sampi_witness *)o->witnesses.data + i;
 }
 
-static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, sampi_node value)
+/* Returns the node of a member: a name, and a value that satisfies the goal (a set of conditions). */
+static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, int32_t goal)
 {
-    return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
+    if (x->raw) return sampi_style_member(x, name, goal);
+    return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, sampi_goal_node(x, goal)));
 }
 
 /* Returns the node of the members whose names are in `names`; none of these names is listed. Of the first i patterns
@@ -289,8 +291,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
         return SAMPI_NEVER;
-    return goal < 0 ? (sampi_node)SAMPI_NEVER
-                    : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
+    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_style_strings(x, names), goal);
 }
 
 /* Returns the set of all allowed names that are not listed. */
@@ -299,7 +300,11 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
     sampi_node listed = SAMPI_NEVER;
     for (int32_t i = 0; i < o->names.n && listed >= 0; i++)
         listed = sampi_tree_alt(x->tree, sampi_schema_quoted(x, ((sampi_name *)o->names.data)[i].name), listed);
-    return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
+    const bool no_condition = o->allowed.n == SAMPI_ANY && o->patterns.n == 0;
+    const sampi_texts others = sampi_texts_not(x, sampi_texts_some(x, listed), true),
+                      written = x->raw ? sampi_texts_some(x, no_condition ? x->plain_name : x->safe_name)
+                                       : sampi_texts_any();
+    return sampi_texts_and(x, sampi_texts_and(x, o->allowed, written, true), others, true);
 }
 
 /* Returns the node of members in the schema's order, followed by the other members. behind [0] is what may follow if no
@@ -420,7 +425,8 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     for (int32_t i = 0; i < o->names.n && !x->status; i++) {
         const sampi_name n = ((sampi_name *)o->names.data)[i];
         if (n.goal < 0) continue;
-        sampi_node node = sampi_object_pair(x, sampi_schema_quoted(x, n.name), sampi_goal_node(x, n.goal));
+        const sampi_node name = x->raw ? sampi_style_name(x, n.name) : sampi_schema_quoted(x, n.name);
+        sampi_node node = sampi_object_pair(x, name, n.goal);
         sampi_member_add(x, list, node, n.required);
         n_required += n.required;
     }

@@ -76,22 +76,43 @@ static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     while (x->queue.n > x->n_made && !x->status) {
-        int32_t goal = *sampi_ints(&x->queue, x->n_made++);
+        const int32_t next = *sampi_ints(&x->queue, x->n_made++), goal = next / SAMPI_GOAL_RULES,
+                      which = next % SAMPI_GOAL_RULES;
+        const bool tags = which != SAMPI_RULE_WHOLE && x->words.style->item;
         unsigned deep = sampi_goal_structures(x, goal);
-        sampi_node body = sampi_goal_scalars_node(x, goal);
+        sampi_node body = which == SAMPI_RULE_WHOLE ? sampi_goal_scalars_node(x, goal) : (sampi_node)SAMPI_NEVER;
+        if (which == SAMPI_RULE_ARRAYS) deep &= SAMPI_T_ARRAY;
+        if (which == SAMPI_RULE_OBJECTS) deep &= SAMPI_T_OBJECT;
+        if (tags) sampi_style_turn(x);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+        if (tags) sampi_style_turn(x);
+        sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule[which], body));
     }
 }
 
-/* Returns the node of the values that satisfy one schema of the document, with all its rules. */
+/* Returns the node of the objects that satisfy a goal (a set of conditions), as tags. */
+static SAMPI_COLD sampi_node sampi_schema_tags(sampi_schema *x, int32_t goal)
+{
+    if (!(sampi_goal_structures(x, goal) & SAMPI_T_OBJECT))
+        return sampi_refuse(x, 0, "in this style, values are objects only"), SAMPI_NEVER;
+    sampi_style_turn(x);
+    const sampi_node node = sampi_goal_shapes(x, goal, SAMPI_T_OBJECT);
+    sampi_style_turn(x);
+    return node;
+}
+
+/* Returns the node of the values that satisfy one schema of the document, with all its rules. The whole document's are
+   in the style that the options ask for. */
 static SAMPI_COLD sampi_node sampi_schema_node(sampi_schema *x, int32_t schema)
 {
     const int32_t first = x->stack.n;
     const bool possible = sampi_goal_add(x, first, sampi_literal_of(schema, SAMPI_IS));
     const int32_t goal = sampi_goal_from_stack(x, first);
-    const sampi_node node = possible ? sampi_goal_node(x, goal) : (sampi_node)SAMPI_NEVER;
+    const bool tags = x->words.style && schema == 0;
+    const sampi_node node = !possible ? (sampi_node)SAMPI_NEVER
+                            : tags    ? sampi_schema_tags(x, goal)
+                                      : sampi_goal_node(x, goal);
     sampi_schema_rules(x);
     sampi_schema_check(x, node);
     return node;

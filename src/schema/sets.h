@@ -128,14 +128,18 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
 static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
-    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
-    const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
-    if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
-    const sampi_expr e = *sampi_at(t, behind);
-    if (e.b != quote) return false;
-    *r = *sampi_at(t, e.a);
+    if (node < 0 || x->status) return false;
+    sampi_node inside = node;
+    if (!x->raw) { /* the quotes */
+        if (sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+        const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
+        if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
+        if (sampi_at(t, behind)->b != quote) return false;
+        inside = sampi_at(t, behind)->a;
+    }
+    *r = *sampi_at(t, inside);
     if (r->kind != SAMPI_NODE_REPEAT) { /* a length of 1 is not a REPEAT node */
-        r->a = e.a;
+        r->a = inside;
         r->b = r->c = 1;
     }
     return r->a == x->any || r->a == x->character;
@@ -145,7 +149,7 @@ static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node 
 static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *x, sampi_node character,
                                                             int32_t least, int32_t most)
 {
-    return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
+    return sampi_schema_in_quotes(x, sampi_tree_repeat(x->tree, character, least, most));
 }
 
 /* Returns whether the node matches the multiples of a number. If so, that number is r->a times 10 to the power of

@@ -16,11 +16,13 @@ static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
     return 6;
 }
 
-/* Returns the node of a string of the document as a JSON string, with its quotes. */
+/* Returns the node of a string of the document as a JSON string, with its quotes; in a style, of the string as it
+   is. */
 static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
 {
     size_t n, used = 0;
     const char *text = sampi_doc_text(x, string, &n);
+    if (x->raw) return sampi_tree_text(x->tree, text, n);
     char *out = (char *)SAMP_MALLOC(6 * n + 2);
     if (!out) return SAMP_E_NOMEM;
     out[used++] = '"';
@@ -52,9 +54,11 @@ static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint
     return node;
 }
 
-/* Returns the node `inside` between quotes. */
-static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
+/* Returns the node `inside` between quotes; in a style, `inside` as it is. */
+static SAMPI_COLD sampi_node sampi_schema_in_quotes(const sampi_schema *x, sampi_node inside)
 {
+    sampi_tree *t = x->tree;
+    if (x->raw) return inside;
     sampi_node quote = sampi_tree_text(t, "\"", 1);
     return sampi_tree_seq(t, quote, sampi_tree_seq(t, inside, quote));
 }

@@ -27,6 +27,8 @@ static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options,
     words->ordered = set[0];
     words->spaced = set[2];
     words->any_number = set[4];
+    words->style = NULL;
+    words->tag_space = -1;
     words->space = set[1] || set[2] ? 0 : space;
     return SAMP_OK;
 }
@@ -57,7 +59,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
                       ended[] = "-?(0|[1-9]\\d*)(\\.\\d{1,24})?([eE][+-]?\\d{1,3})?", digits[] = "0|[1-9]\\d*",
                       fraction[] = "(\\.\\d+)?";
     x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
-    x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
+    x->string = sampi_schema_in_quotes(x, sampi_tree_repeat(t, x->any, 0, -1));
     const char *any_number = sampi_schema_is_plain(x) ? ended : number;
     x->number = sampi_tree_regex(t, any_number, strlen(any_number), false, sampi_tree_class, &error);
     x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
@@ -69,7 +71,8 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
     x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
     x->character = sampi_schema_range(t, 0, 0x10ffff);
-    x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
+    x->shortest = sampi_schema_in_quotes(x, sampi_tree_repeat(t, x->character, 0, -1));
+    if (x->words.style) sampi_style_constants(x);
     const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
@@ -148,6 +151,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);
+    SAMP_FREE(x->other.block);
     sampi_json_free(&x->doc);
 }
 

@@ -84,7 +84,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
     if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
-              : old       ? sampi_tags_schema(g, schema, g->in_order, -1)
+              : old       ? sampi_tags_schema(g, schema, g->in_order, -1, NULL)
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
     tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
@@ -230,21 +230,30 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* Returns the expression of the format json_schema. Only its style "json" is supported. */
-static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node)
+/* Returns the style with the name in the member "style" (sampi_style_named); NULL for "json", or without the member. */
+static SAMPI_COLD const sampi_style *sampi_tags_style(sampi_tags *g, int32_t node)
 {
-    const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
-    const int32_t order = sampi_tags_member(g, node, "any_order");
-    size_t n = 0;
+    const int32_t style = sampi_tags_member(g, node, "style");
+    size_t n;
+    if (style < 0) return NULL;
+    if (!sampi_tags_is(g, style, SAMPI_JSON_STRING)) {
+        sampi_malformed(&g->x, style, "expected a text");
+        return NULL;
+    }
+    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
+    const sampi_style *found = sampi_style_named(name, n);
+    if (!found && (n != 4 || memcmp(name, "json", 4))) sampi_refuse(&g->x, style, "this style is not supported");
+    return found;
+}
+
+/* Returns the expression of the format json_schema, whose values have this style (NULL: JSON). */
+static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node, const sampi_style *style)
+{
+    const int32_t schema = sampi_tags_member(g, node, "json_schema"), order = sampi_tags_member(g, node, "any_order");
     if (schema < 0) return sampi_tags_missing(g, node, "json_schema");
-    if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
-        return sampi_tags_malformed(g, style, "expected a text");
-    const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
-    if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
-        return sampi_tags_refuse(g, style, "a style other than json is not supported");
     const int32_t most = sampi_tags_count(g, node, "max_whitespace_cnt");
     const bool any = sampi_tags_flag(g, node, "any_order");
-    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any, most);
+    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any, most, style);
 }
 
 /* Returns the expression of the format any_tokens (many), or of exclude_token. */
@@ -271,6 +280,7 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
 #define SAMPI_TAGS_FORMATS(X) \
     X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
     X(JSON_SCHEMA, "json_schema", "json_schema;style;any_order;max_whitespace_cnt") \
+    X(QWEN_XML, "qwen_xml_parameter", "json_schema;any_order;max_whitespace_cnt") \
     X(GRAMMAR, "grammar", "grammar") X(REGEX, "regex", "pattern") \
     X(SEQUENCE, "sequence", "elements") X(OR, "or", "elements") X(OPTIONAL, "optional", "content") \
     X(PLUS, "plus", "content") X(STAR, "star", "content") X(REPEAT, "repeat", "min;max;content") \
@@ -320,7 +330,8 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_CONST_STRING:
             member = sampi_tags_required(g, node, "value", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_text(g, member);
-        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node);
+        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node, sampi_tags_style(g, node));
+        case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_style_named("qwen_xml", 8));
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))

@@ -82,8 +82,10 @@ static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char 
 /* Returns the expression of a JSON schema. Members of objects come in the schema's order (in_order), or in any order.
    The caller takes in_order from the format's member "any_order" if there is one, else from the grammar's options. The
    same is true of `space`, the most characters of white space in a row, with "max_whitespace_cnt" (-1: as the options
-   say). */
-static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space)
+   say). With a style the values are tags; if the options allow no white space, one character may come around a tag,
+   because models write a line break there. */
+static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order, int32_t space,
+                                               const sampi_style *style)
 {
     samp_text_error inner;
     sampi_schema_words words = g->x.words;
@@ -91,6 +93,8 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     words.ordered = in_order;
     if (space >= 0) words.space = space;
     if (space >= 0) words.spaced = false;
+    words.style = style;
+    words.tag_space = space < 0 && words.space == 0 ? 1 : words.space;
     const size_t n = sampi_tags_value_length(&g->x.doc, schema);
     char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
