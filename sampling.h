@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10564 watermark/function.h            26492 grammar/accepting.h
-     322 api/config.h                    10677 watermark/text.h                26831 grammar/history.h
-     353 api/types.h                     10863 watermark/draw.h                26932 grammar/waiting.h
-     675 api/missing.h                   11068 samplers/mirostat.h             27239 grammar/room.h
-     690 api/sample.h                    11291 samplers/adaptive_p.h           27605 grammar/sampler.h
-     892 api/chains.h                    11440 samplers/ras.h                  27859 grammar/forced.h
-    1198 api/samplers.h                  11503 samplers/replay.h               28046 grammar/hooks.h
-    1592 api/gumbel.h                    11554 samplers/custom.h               28167 schema/head.h
-    1621 api/operator.h                  11603 config/describe.h               28382 schema/errors.h
-    1680 api/kv.h                        11772 config/from_params.h            28497 schema/collections.h
-    1877 api/llama_cpp.h                 11828 config/orders.h                 28530 schema/references.h
-    1925 api/text_error.h                12100 config/numbers.h                28846 schema/strings.h
-    1944 api/grammar.h                   12245 config/set.h                    28911 schema/numbers.h
-    2270 api/shards.h                    12421 config/texts.h                  29132 schema/sets.h
-    2383 api/peers.h                     12600 config/settings.h               29408 schema/formats.h
-    2529 api/drafts.h                    12715 life/rollback.h                 29680 schema/scalars.h
-    2688 api/constraints.h               12953 life/chain.h                    29996 schema/styles.h
-    3091 api/watermark.h                 13249 life/members.h                  30164 schema/goals.h
-    3265 api/stop.h                      13359 life/update.h                   30404 schema/tagged.h
-    3405 api/vocab.h                     13529 life/copy.h                     30475 schema/alternatives.h
-    3448 api/search.h                    13698 rows/row.h                      31015 schema/objects.h
-    3630 api/parts.h                     13898 rows/reserve.h                  31604 schema/arrays.h
-    3682 base/switches.h                 13966 rows/pieces.h                   31972 schema/satisfiable.h
-    3985 base/random.h                   14075 rows/compact.h                  32140 schema/whole.h
-    4005 base/mt19937.h                  14256 rows/sums.h                     32323 tags/head.h
-    4077 base/exact.h                    14383 rows/changes.h                  32450 tags/words.h
-    4294 base/bits128.h                  14460 rows/cuts.h                     32564 tags/inside.h
-    4370 base/elements.h                 14916 rows/typical.h                  32708 tags/formats.h
-    4496 watermark/colours.h             15224 rows/tail_free.h                33123 grammar/grammars.h
-    4559 kernels/llama_cpp/contract.h    15292 rows/selecting.h                33191 peers/tables.h
-    4581 kernels/contract.h              15435 rows/mirostat.h                 33650 peers/values.h
-    4667 kernels/scalar.h                15515 watermark/rows.h                34146 peers/llama_server.h
-    4871 kernels/llama_cpp/scalar.h      15625 rows/flat.h                     34214 peers/stops.h
-    4880 kernels/sets.h                  15695 rows/logprobs.h                 34273 peers/wishes.h
-    4929 kernels/vectors.h               15838 rows/support.h                  34315 peers/fields.h
-    5011 kernels/avx512.h                15983 rows/step.h                     34626 peers/requests.h
-    5096 kernels/avx2.h                  16000 run/apply.h                     34834 vocab/pieces.h
-    5160 kernels/sse2.h                  16067 run/writing.h                   35012 vocab/tokenizer_json.h
-    5177 kernels/neon.h                  16166 run/arrays.h                    35230 vocab/gguf.h
-    5200 kernels/wasm.h                  16247 run/walk.h                      35405 shards/head.h
-    5216 kernels/generic.h               16355 run/again.h                     35490 shards/bytes.h
-    5236 kernels/shared.h                16420 run/finish.h                    35587 shards/merging.h
-    5360 kernels/passes.h                16461 run/draw.h                      35876 shards/row.h
-    6044 kernels/llama_cpp/passes.h      16549 run/sample.h                    35999 shards/answers.h
-    6096 kernels/check.h                 16686 run/explain.h                   36443 shards/logprobs.h
-    6118 kernels/dispatch.h              16801 watermark/making.h              36701 shards/taking.h
-    6317 core/thresholds.h               17022 watermark/tails.h               36838 shards/asking.h
-    6410 core/array.h                    17119 watermark/detect.h              36967 shards/prefix.h
-    6825 core/table.h                    17344 run/verify.h                    37189 shards/plans.h
-    6996 core/windows.h                  17449 run/batch.h                     37635 samplers/plans.h
-    7084 constraints/record.h            17635 run/replay.h                    37897 shards/way.h
-    7154 watermark/record.h              17720 run/guide.h                     38043 shards/memory.h
-    7173 rows/work.h                     17761 life/state.h                    38112 shards/batch.h
-    7206 life/past.h                     17922 operator/weights.h              38516 drafts/head.h
-    7265 core/record.h                   17997 operator/search.h               38567 drafts/block.h
-    7430 core/plans.h                    18128 operator/run.h                  38750 drafts/tree.h
-    7456 core/fields.h                   18288 kv/cells.h                      38873 drafts/relaxed.h
-    7553 core/owners.h                   18312 kv/making.h                     38954 drafts/ngram.h
-    7620 core/mt19937.h                  18532 kv/slot.h                       39090 search/head.h
-    7675 core/no_mt19937.h               18664 kv/sequences.h                  39310 search/rows.h
-    7699 core/making.h                   18794 kv/data.h                       39392 search/states.h
-    7857 core/streams.h                  18923 kv/update.h                     39479 search/beams.h
-    7893 life/state_fields.h             19041 kv/state.h                      39862 search/unmask.h
-    7981 samplers/llama_cpp.h            19240 llama_cpp/functions.h           40008 text/automaton.h
-    8121 samplers/logit_bias.h           19302 llama_cpp/object.h              40079 grammar/patterns.h
-    8205 samplers/patch.h                19355 llama_cpp/vocabulary.h          40228 constraints/automaton.h
-    8253 samplers/penalties.h            19430 text/reading.h                  40267 constraints/making.h
-    8395 samplers/dry.h                  19536 text/strings.h                  40513 constraints/sampler.h
-    8927 samplers/cut.h                  19634 text/values.h                   40602 constraints/constructors.h
-    8947 samplers/top_n_sigma.h          19788 text/documents.h                40980 constraints/patterns.h
-    9083 samplers/top_k.h                19861 grammar/head.h                  41069 constraints/looking.h
-    9138 samplers/tail_free.h            19865 grammar/tree.h                  41139 constraints/thinking.h
-    9255 samplers/typical.h              20514 grammar/building.h              41382 constraints/schedule.h
-    9316 samplers/top_p.h                20914 grammar/finishing.h             41465 constraints/accepting.h
-    9352 samplers/min_p.h                21217 grammar/reading.h               41646 constraints/drawing.h
-    9388 samplers/by_sums.h              21306 grammar/gbnf.h                  41883 constraints/state.h
-    9517 samplers/top_h.h                21599 grammar/regex.h                 41947 constraints/kind.h
-    9567 samplers/min_k.h                22016 grammar/derivatives.h           42006 constraints/top_p_decay.h
-    9626 samplers/xtc.h                  22708 grammar/searching.h             42082 constraints/timestamps.h
-    9747 samplers/infill.h               22992 grammar/vocabulary.h            42276 constraints/accessors.h
-    9854 samplers/temperature.h          23446 grammar/triggers.h              42383 stop/head.h
-   10023 samplers/smoothing.h            23920 grammar/matcher.h               42448 stop/search.h
-   10104 samplers/softmax.h              24198 grammar/cache.h                 42569 stop/making.h
-   10133 samplers/drafted.h              24481 grammar/moving.h                42726 stop/text.h
-   10158 samplers/greedy.h               24932 grammar/visits.h                42878 stop/patterns.h
-   10188 samplers/choose.h               25222 grammar/states.h                42950 stop/settings.h
-   10274 samplers/ratio.h                25380 grammar/items.h                 42981 core/kinds.h
-   10338 samplers/draw.h                 25504 grammar/masks.h                 43023 base/restore.h
-   10428 samplers/dist.h                 25707 grammar/runs.h                  43036 api/license.h
-   10454 samplers/gumbel.h               25919 grammar/entries.h
+       2 api/opening.h                   10565 watermark/function.h            26515 grammar/accepting.h
+     322 api/config.h                    10678 watermark/text.h                26855 grammar/history.h
+     353 api/types.h                     10864 watermark/draw.h                26956 grammar/waiting.h
+     675 api/missing.h                   11069 samplers/mirostat.h             27263 grammar/room.h
+     690 api/sample.h                    11292 samplers/adaptive_p.h           27629 grammar/sampler.h
+     892 api/chains.h                    11441 samplers/ras.h                  27883 grammar/forced.h
+    1198 api/samplers.h                  11504 samplers/replay.h               28070 grammar/hooks.h
+    1592 api/gumbel.h                    11555 samplers/custom.h               28191 schema/head.h
+    1621 api/operator.h                  11604 config/describe.h               28406 schema/errors.h
+    1680 api/kv.h                        11773 config/from_params.h            28521 schema/collections.h
+    1877 api/llama_cpp.h                 11829 config/orders.h                 28554 schema/references.h
+    1925 api/text_error.h                12101 config/numbers.h                28870 schema/strings.h
+    1944 api/grammar.h                   12246 config/set.h                    28935 schema/numbers.h
+    2271 api/shards.h                    12422 config/texts.h                  29156 schema/sets.h
+    2384 api/peers.h                     12601 config/settings.h               29432 schema/formats.h
+    2530 api/drafts.h                    12716 life/rollback.h                 29711 schema/scalars.h
+    2689 api/constraints.h               12954 life/chain.h                    30027 schema/styles.h
+    3092 api/watermark.h                 13250 life/members.h                  30195 schema/goals.h
+    3266 api/stop.h                      13360 life/update.h                   30435 schema/tagged.h
+    3406 api/vocab.h                     13530 life/copy.h                     30506 schema/alternatives.h
+    3449 api/search.h                    13699 rows/row.h                      31046 schema/objects.h
+    3631 api/parts.h                     13899 rows/reserve.h                  31635 schema/arrays.h
+    3683 base/switches.h                 13967 rows/pieces.h                   32003 schema/satisfiable.h
+    3986 base/random.h                   14076 rows/compact.h                  32171 schema/whole.h
+    4006 base/mt19937.h                  14257 rows/sums.h                     32354 tags/head.h
+    4078 base/exact.h                    14384 rows/changes.h                  32481 tags/words.h
+    4295 base/bits128.h                  14461 rows/cuts.h                     32597 tags/inside.h
+    4371 base/elements.h                 14917 rows/typical.h                  32741 tags/formats.h
+    4497 watermark/colours.h             15225 rows/tail_free.h                33186 grammar/grammars.h
+    4560 kernels/llama_cpp/contract.h    15293 rows/selecting.h                33254 peers/tables.h
+    4582 kernels/contract.h              15436 rows/mirostat.h                 33713 peers/values.h
+    4668 kernels/scalar.h                15516 watermark/rows.h                34209 peers/llama_server.h
+    4872 kernels/llama_cpp/scalar.h      15626 rows/flat.h                     34277 peers/stops.h
+    4881 kernels/sets.h                  15696 rows/logprobs.h                 34336 peers/wishes.h
+    4930 kernels/vectors.h               15839 rows/support.h                  34378 peers/fields.h
+    5012 kernels/avx512.h                15984 rows/step.h                     34689 peers/requests.h
+    5097 kernels/avx2.h                  16001 run/apply.h                     34897 vocab/pieces.h
+    5161 kernels/sse2.h                  16068 run/writing.h                   35075 vocab/tokenizer_json.h
+    5178 kernels/neon.h                  16167 run/arrays.h                    35293 vocab/gguf.h
+    5201 kernels/wasm.h                  16248 run/walk.h                      35468 shards/head.h
+    5217 kernels/generic.h               16356 run/again.h                     35553 shards/bytes.h
+    5237 kernels/shared.h                16421 run/finish.h                    35650 shards/merging.h
+    5361 kernels/passes.h                16462 run/draw.h                      35939 shards/row.h
+    6045 kernels/llama_cpp/passes.h      16550 run/sample.h                    36062 shards/answers.h
+    6097 kernels/check.h                 16687 run/explain.h                   36506 shards/logprobs.h
+    6119 kernels/dispatch.h              16802 watermark/making.h              36764 shards/taking.h
+    6318 core/thresholds.h               17023 watermark/tails.h               36901 shards/asking.h
+    6411 core/array.h                    17120 watermark/detect.h              37030 shards/prefix.h
+    6826 core/table.h                    17345 run/verify.h                    37252 shards/plans.h
+    6997 core/windows.h                  17450 run/batch.h                     37698 samplers/plans.h
+    7085 constraints/record.h            17636 run/replay.h                    37960 shards/way.h
+    7155 watermark/record.h              17721 run/guide.h                     38106 shards/memory.h
+    7174 rows/work.h                     17762 life/state.h                    38175 shards/batch.h
+    7207 life/past.h                     17923 operator/weights.h              38579 drafts/head.h
+    7266 core/record.h                   17998 operator/search.h               38630 drafts/block.h
+    7431 core/plans.h                    18129 operator/run.h                  38813 drafts/tree.h
+    7457 core/fields.h                   18289 kv/cells.h                      38936 drafts/relaxed.h
+    7554 core/owners.h                   18313 kv/making.h                     39017 drafts/ngram.h
+    7621 core/mt19937.h                  18533 kv/slot.h                       39153 search/head.h
+    7676 core/no_mt19937.h               18665 kv/sequences.h                  39373 search/rows.h
+    7700 core/making.h                   18795 kv/data.h                       39455 search/states.h
+    7858 core/streams.h                  18924 kv/update.h                     39542 search/beams.h
+    7894 life/state_fields.h             19042 kv/state.h                      39925 search/unmask.h
+    7982 samplers/llama_cpp.h            19241 llama_cpp/functions.h           40071 text/automaton.h
+    8122 samplers/logit_bias.h           19303 llama_cpp/object.h              40142 grammar/patterns.h
+    8206 samplers/patch.h                19356 llama_cpp/vocabulary.h          40291 constraints/automaton.h
+    8254 samplers/penalties.h            19431 text/reading.h                  40330 constraints/making.h
+    8396 samplers/dry.h                  19537 text/strings.h                  40576 constraints/sampler.h
+    8928 samplers/cut.h                  19635 text/values.h                   40665 constraints/constructors.h
+    8948 samplers/top_n_sigma.h          19789 text/documents.h                41043 constraints/patterns.h
+    9084 samplers/top_k.h                19862 grammar/head.h                  41132 constraints/looking.h
+    9139 samplers/tail_free.h            19866 grammar/tree.h                  41202 constraints/thinking.h
+    9256 samplers/typical.h              20516 grammar/building.h              41445 constraints/schedule.h
+    9317 samplers/top_p.h                20916 grammar/finishing.h             41528 constraints/accepting.h
+    9353 samplers/min_p.h                21219 grammar/reading.h               41709 constraints/drawing.h
+    9389 samplers/by_sums.h              21308 grammar/gbnf.h                  41946 constraints/state.h
+    9518 samplers/top_h.h                21601 grammar/regex.h                 42010 constraints/kind.h
+    9568 samplers/min_k.h                22018 grammar/derivatives.h           42069 constraints/top_p_decay.h
+    9627 samplers/xtc.h                  22710 grammar/searching.h             42145 constraints/timestamps.h
+    9748 samplers/infill.h               22994 grammar/vocabulary.h            42339 constraints/accessors.h
+    9855 samplers/temperature.h          23448 grammar/triggers.h              42446 stop/head.h
+   10024 samplers/smoothing.h            23922 grammar/matcher.h               42511 stop/search.h
+   10105 samplers/softmax.h              24201 grammar/cache.h                 42632 stop/making.h
+   10134 samplers/drafted.h              24484 grammar/moving.h                42789 stop/text.h
+   10159 samplers/greedy.h               24935 grammar/visits.h                42941 stop/patterns.h
+   10189 samplers/choose.h               25225 grammar/states.h                43013 stop/settings.h
+   10275 samplers/ratio.h                25402 grammar/items.h                 43044 core/kinds.h
+   10339 samplers/draw.h                 25526 grammar/masks.h                 43086 base/restore.h
+   10429 samplers/dist.h                 25729 grammar/runs.h                  43099 api/license.h
+   10455 samplers/gumbel.h               25941 grammar/entries.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1991,12 +1991,13 @@ typedef struct samp_grammar samp_grammar;
               response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
               const_string, json_schema, qwen_xml_parameter, regex, grammar (GBNF), any_text, sequence, or, optional,
               plus, star, repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
-              token_triggered_tags. The text is free up to the first trigger in it. From the beginning of this trigger
-              on, one of the tags must follow that begin with it; then the text is free again. at_least_one: the text
-              begins with a tag; stop_after_first: it ends behind one. Free text within a tag does not contain the texts
-              that end the tag. Strings are compared as bytes, also within tokens. A token without bytes is allowed only
-              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text,
-              unknown members.
+              token_triggered_tags, token_dispatch. The text is free up to the first trigger in it. From the beginning
+              of this trigger on, one of the tags must follow that begin with it; then the text is free again.
+              at_least_one: the text begins with a tag; stop_after_first: it ends behind one. Free text within a tag
+              does not contain the texts that end the tag. Strings are compared as bytes, also within tokens. A token
+              without bytes is allowed only by a token format. A tag may begin with a regular expression:
+              {"type":"regex","pattern":...}; behind free text, all its texts must begin with the same trigger. Refused:
+              max_tokens of any_text (samp_init_thinking limits a span of tokens), unknown members.
      Styles   json_schema has a style: json, or one in which a model writes the arguments of a tool call as tags:
               qwen_xml (as qwen_xml_parameter), minimax_xml, deepseek_xml, glm_xml, cohere_xml, kimi_k3_xml. The value
               is an object, and each member a tag with its name and its value. A string is written as it is, without
@@ -19875,7 +19876,8 @@ typedef enum sampi_node_kind {
     /* a text of b bytes, at byte a of the pool; c: 1 + the number of the rule that has this name, or 0 */
     SAMPI_NODE_TEXT,
     SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
-    /* the token a; if b & 1: any token but a; if b & 2: a is a TEXT node with the token's text */
+    /* the token a; if b & 1: any token but a (-1: any at all), and but those of the TOKEN node c, if c is not 0; if b &
+       2: a is a TEXT node with the token's text */
     SAMPI_NODE_TOKEN,
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
@@ -21164,7 +21166,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
     if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_MULTIPLE)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    if (e->kind == SAMPI_NODE_TOKEN) {
+    for (; e->kind == SAMPI_NODE_TOKEN; e = sampi_at(t, e->c)) { /* a token, and those that are excluded with it */
         const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
         sampi_mix(hash, (uint64_t)(uint32_t)e->b);
         sampi_mix(hash,
@@ -23934,6 +23936,7 @@ typedef struct sampi_call {
     int32_t rule;
     samp_token token;
     bool negated;
+    sampi_node also; /* a TOKEN node whose token is excluded too; 0: none */
     sampi_node then;
     int32_t member;
 } sampi_call;
@@ -25224,14 +25227,32 @@ static void sampi_end_call(sampi_matcher *m)
   A state is a node of the tree with what can follow: whether the text may end there, which rules the state may call,
      and the next state for each class of bytes, which is made from the node's derivative when it is first needed. */
 
+/* Returns the token of a TOKEN node. In a cache's tree, a token's text has the token's number. */
+static samp_token sampi_token_of(const sampi_tree *t, const sampi_expr *e)
+{
+    return e->b & 2 ? sampi_at(t, e->a)->c : e->a;
+}
+
+/* Returns which tokens from 32 * word on a call of "any other token" excludes, as bits. */
+static uint32_t sampi_call_excludes(const sampi_tree *t, const sampi_call *call, uint32_t word)
+{
+    samp_token token = call->token;
+    uint32_t bits = 0;
+    for (sampi_node also = call->also;; also = sampi_at(t, also)->c) {
+        if (token >= 0 && (uint32_t)token / 32 == word) bits |= 1u << token % 32;
+        if (!also) return bits;
+        token = sampi_token_of(t, sampi_at(t, also));
+    }
+}
+
 /* Adds a call to the list of a state's calls, unless it is among the last 16. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
     for (int32_t i = first; i < m->calls.n && sampi_step(&m->d); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
-        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
-            c->member == call.member)
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->also == call.also &&
+            c->then == call.then && c->member == call.member)
             return;
     }
     if (!sampi_matches_any(&m->d, call.then)) return;
@@ -25250,7 +25271,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     for (int32_t i = 0; i <= p.list.n && sampi_step(&m->d); i++) {
         sampi_node one = sampi_list_takes(&m->d.tree, &p, i);
         if (one == SAMPI_NEVER) continue;
-        sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, then, i }, *room;
+        sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, 0, then, i }, *room;
         room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
         if (room) *room = call;
     }
@@ -25265,7 +25286,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         sampi_node then = sampi_work_pop(&m->d);
         n = sampi_inlined(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
-        sampi_call call = { -1, -1, false, then, -1 };
+        sampi_call call = { -1, -1, false, 0, then, -1 };
         sampi_node next = -1; /* the node to visit next; the node `then` follows it */
         if (!(e.facts & SAMPI_FACT_CALLS)) continue;
         switch (e.kind) {
@@ -25274,8 +25295,9 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
                 sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_TOKEN:
-                call.token = e.b & 2 ? sampi_at(&m->d.tree, e.a)->c : e.a;
+                call.token = sampi_token_of(&m->d.tree, &e);
                 call.negated = e.b & 1;
+                call.also = e.c;
                 sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:
@@ -26382,7 +26404,8 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32
             if (id < index->n_vocab && !sampi_is_eog(index->vocab, call->token)) bits[word] |= bit;
             continue;
         }
-        for (uint32_t i = 0; i < index->n_mask; i++) bits[i] |= index->all[i] & (i == word ? ~bit : ~0u);
+        for (uint32_t i = 0; i < index->n_mask; i++)
+            bits[i] |= index->all[i] & ~sampi_call_excludes(&m->d.tree, call, i);
     }
 }
 
@@ -26521,7 +26544,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
         const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
             const sampi_call call = s->calls[c];
-            if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
+            const uint32_t excluded = call.negated ? sampi_call_excludes(&m->d.tree, &call, (uint32_t)token / 32) : 0;
+            if (call.rule < 0 && (call.negated ? listed && !(excluded >> token % 32 & 1) : call.token == token))
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
     }
@@ -29637,21 +29661,28 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     return sampi_memo_make(d);
 }
 
-/* Returns whether a regular node matches a text (a TEXT node): computes the derivatives by the text's bytes one after
-   the other. */
-static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+/* Returns the node of what follows a text (a TEXT node) in the texts of a regular node that begin with it: computes the
+   derivatives by the text's bytes one after the other. */
+static SAMPI_COLD sampi_node sampi_schema_behind(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
     sampi_schema_check(x, node < 0 ? node : text);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
-    if (x->status) return false;
+    if (x->status) return SAMPI_NEVER;
     const sampi_expr e = *sampi_at(x->tree, text);
     d->tree = *x->tree; /* the deriver works on a copy of the tree's struct, and may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
     sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
-    return sampi_at(x->tree, node)->facts & SAMPI_FACT_EMPTY;
+    return x->status ? SAMPI_NEVER : node;
+}
+
+/* Returns whether a regular node matches a text (a TEXT node). */
+static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+{
+    const sampi_node behind = sampi_schema_behind(x, node, text);
+    return sampi_at(x->tree, behind)->facts & SAMPI_FACT_EMPTY;
 }
 
 /* Returns whether a regular node matches any text. */
@@ -32521,18 +32552,19 @@ static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node tri
 }
 
 /* Returns the expression of a token, which the document gives by its number or its text; with `negated` the expression
-   of any other token. */
-static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
+   of any other token, which is not one of those that the TOKEN node `also` excludes (0: none). */
+static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated, sampi_node also)
 {
     sampi_tree *t = g->x.tree;
-    if (sampi_tags_is(g, value, SAMPI_JSON_STRING)) {
-        const sampi_node text = sampi_tags_text(g, value);
-        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_malformed(g, value, "expected a token's text");
-        return sampi_tags_check(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
-    }
-    if (!sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
+    const bool text = sampi_tags_is(g, value, SAMPI_JSON_STRING);
+    if (also < 0 || g->x.status) return g->x.status;
+    if (!text && !sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
         return sampi_tags_malformed(g, value, "expected a token: a number or a text");
-    return sampi_tags_check(g, value, sampi_tree_token(t, sampi_tags_integer(g, value, 0), negated));
+    const int32_t token = text ? sampi_tags_text(g, value) : sampi_tags_integer(g, value, 0);
+    if (text && token == SAMPI_EMPTY) return sampi_tags_malformed(g, value, "expected a token's text");
+    const sampi_node node = token < 0 ? token
+                                      : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated | (text ? 2 : 0), also);
+    return sampi_tags_check(g, value, node);
 }
 
 /* Returns whether two tokens of the document are written in the same way. */
@@ -32542,23 +32574,24 @@ static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
 }
 
-/* Returns the one token that a format excludes, as a node of the document: the token in its list, the token that ends
-   the tag around the format, or `other` (-1: no other). */
-static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
-                                                  int32_t other)
+/* Returns a TOKEN node that excludes the tokens of a format: those in the member "exclude_tokens", and the one that
+   ends the tag around the format; 0 if there is none. */
+static SAMPI_COLD sampi_node sampi_tags_excluded_tokens(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
-    const int32_t list = sampi_tags_member(g, node, name);
-    int32_t one = other >= 0 ? other : end.token;
-    if (other >= 0 && end.token >= 0 && !sampi_tags_same_token(g, other, end.token))
-        return sampi_tags_refuse(g, node, "more than one token to exclude is not supported");
+    const int32_t list = sampi_tags_member(g, node, "exclude_tokens");
+    sampi_node all = end.token < 0 ? 0 : sampi_tags_token(g, end.token, true, 0);
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of tokens");
-    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        if (one >= 0 && !sampi_tags_same_token(g, one, i))
-            return sampi_tags_refuse(g, i, "more than one token to exclude is not supported");
-        one = i;
-    }
-    return one >= 0 ? one : sampi_tags_refuse(g, node, "without a token to exclude this is not supported");
+    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+        all = sampi_tags_token(g, i, true, all);
+    return all;
+}
+
+/* Returns the expression of any token that the TOKEN node `but` does not exclude (0: any token). */
+static SAMPI_COLD sampi_node sampi_tags_any_token(sampi_tags *g, int32_t node, sampi_node but)
+{
+    if (g->x.status) return g->x.status;
+    return but ? but : sampi_tags_check(g, node, sampi_tree_node(g->x.tree, SAMPI_NODE_TOKEN, -1, 1, 0));
 }
 
 /* ---- src/tags/inside.h ---- */
@@ -32734,31 +32767,40 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     return all;
 }
 
-/* Returns the token of a format of the type "token", as a node of the document; -1 if there is an error. */
-static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
+/* Returns the token of a format of the type "token", as a node of the document; with `regex` also the pattern of one of
+   the type "regex", and *regex says which it is. */
+static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node, bool *regex)
 {
-    const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING),
-                  token = sampi_tags_member(g, node, "token");
+    const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING);
     size_t n;
     if (type < 0) return -1;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
-    if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
-    if (token < 0) sampi_tags_missing(g, node, "token");
-    sampi_tags_allow_members(g, node, "type;token");
-    return g->x.status ? -1 : token;
+    const bool is_regex = regex && n == 5 && !memcmp(text, "regex", 5);
+    if (!is_regex && (n != 5 || memcmp(text, "token", 5)))
+        sampi_malformed(&g->x, type, regex ? "expected token or regex" : "expected token");
+    const char *name = is_regex ? "pattern" : "token";
+    const int32_t member = sampi_tags_member(g, node, name);
+    if (member < 0) sampi_tags_missing(g, node, name);
+    sampi_tags_allow_members(g, node, is_regex ? "type;pattern" : "type;token");
+    if (is_regex && !g->x.status && !sampi_tags_is(g, member, SAMPI_JSON_STRING))
+        sampi_malformed(&g->x, member, "expected a text");
+    if (regex) *regex = is_regex;
+    return g->x.status ? -1 : member;
 }
 
 /* The parts of a tag. */
 typedef struct sampi_tags_tag {
-    int32_t begin;          /* the beginning of the tag in the document: a string or a token */
-    sampi_node all, behind; /* all: the whole tag; behind: the tag without its beginning */
+    int32_t begin; /* the beginning of the tag in the document: a string, a token, or a pattern */
+    /* what `begin` is: these texts begin a tag, all is the whole tag, behind the tag without its beginning */
+    sampi_node first, all, behind;
+    bool regex, token; /* the beginning is a regular expression, or a token */
 } sampi_tags_tag;
 
 /* Reads a tag: {"begin":...,"content":...,"end":...}, or, with `old`, the older form
    {"begin":...,"schema":...,"end":...}. */
 static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
 {
-    sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER };
+    sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER, SAMPI_NEVER, false, false };
     sampi_tags_end inner = { SAMPI_NEVER, -1 };
     sampi_tree *t = g->x.tree;
     if (!sampi_tags_is(g, node, SAMPI_JSON_OBJECT)) {
@@ -32770,10 +32812,10 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     if (begin < 0 || end < 0) sampi_tags_missing(g, node, begin < 0 ? "begin" : "end");
     if (g->x.status) return tag;
     const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
-    sampi_node last, first, content;
+    sampi_node last, content;
     if (by_token) {
-        inner.token = sampi_tags_token_of(g, end);
-        last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false);
+        inner.token = sampi_tags_token_of(g, end, NULL);
+        last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false, 0);
     } else {
         last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
@@ -32781,12 +32823,14 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
             inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
-        begin = sampi_tags_token_of(g, begin);
+        begin = sampi_tags_token_of(g, begin, &tag.regex);
     else if (!sampi_tags_is(g, begin, SAMPI_JSON_STRING))
         sampi_malformed(&g->x, begin, "expected a text");
     if (g->x.status) return tag;
-    const bool string = sampi_doc(&g->x, begin)->parent == node;
-    first = string ? sampi_tags_text(g, begin) : sampi_tags_token(g, begin, false);
+    tag.token = sampi_doc(&g->x, begin)->parent != node && !tag.regex;
+    tag.first = tag.regex   ? sampi_tags_string(g, begin, true)
+                : tag.token ? sampi_tags_token(g, begin, false, 0)
+                            : sampi_tags_text(g, begin);
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
     if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
@@ -32794,7 +32838,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
     tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
-    tag.all = sampi_tags_check(g, node, sampi_tree_seq(t, first, tag.behind));
+    tag.all = sampi_tags_check(g, node, sampi_tree_seq(t, tag.first, tag.behind));
     return tag;
 }
 
@@ -32809,19 +32853,32 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* Returns the trigger with which the beginning of a tag begins. */
-static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
+/* Returns the trigger with which the beginning of a tag begins, and sets *rest to what follows it. */
+static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, const sampi_tags_tag *tag,
+                                                sampi_node *rest)
 {
+    sampi_tree *t = g->x.tree;
     size_t n, length;
     int32_t found = -1;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, begin)->text, &n);
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, tag->begin)->text, &n);
     for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         const char *trigger = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->text, &length);
-        if (length > n || memcmp(trigger, text, length)) continue;
-        if (found >= 0) sampi_malformed(&g->x, begin, "expected only one trigger that it begins with");
+        sampi_node behind = SAMPI_NEVER;
+        if (tag->regex)
+            behind = sampi_schema_behind(&g->x, tag->first, sampi_tags_text(g, i));
+        else if (length <= n && !memcmp(trigger, text, length))
+            behind = sampi_tree_text(t, text + length, n - length);
+        if (behind == SAMPI_NEVER) continue;
+        if (found >= 0) sampi_malformed(&g->x, tag->begin, "expected only one trigger that it begins with");
         found = i;
+        *rest = behind;
     }
-    if (found < 0) sampi_malformed(&g->x, begin, "expected one of the triggers at its beginning");
+    bool whole = found >= 0;
+    if (whole && tag->regex) {
+        const sampi_node begun = sampi_tree_seq(t, sampi_tags_text(g, found), g->bytes);
+        whole = !sampi_schema_alive(&g->x, sampi_tags_and_not(g, tag->first, begun), SAMPI_SCHEMA_SEARCH);
+    }
+    if (!whole) sampi_malformed(&g->x, tag->begin, "expected one of the triggers at its beginning");
     return g->x.status ? -1 : found;
 }
 
@@ -32842,15 +32899,12 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     for (int32_t i = g->x.status ? -1 : sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
          i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
-        if (!g->x.status && !sampi_tags_is(g, tag.begin, SAMPI_JSON_STRING))
-            sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
-        const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, tag.begin);
+        if (!g->x.status && tag.token) sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
+        sampi_node rest = SAMPI_NEVER;
+        const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, &tag, &rest);
         if (trigger < 0) break;
-        size_t n, length;
-        const char *begin = sampi_doc_text(&g->x, sampi_doc(&g->x, tag.begin)->text, &n);
-        sampi_doc_text(&g->x, sampi_doc(&g->x, trigger)->text, &length);
         const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, trigger), words, excluded);
-        const sampi_node rest = sampi_tree_seq(t, sampi_tree_text(t, begin + length, n - length), tag.behind);
+        rest = sampi_tree_seq(t, rest, tag.behind);
         bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
         whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
@@ -32859,60 +32913,65 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
-/* Returns the expression of the format token_triggered_tags, which must have exactly one trigger token. */
+/* Returns the expression of the format token_triggered_tags. */
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
     const int32_t triggers = sampi_tags_required(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
     const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
-    sampi_node whole = SAMPI_NEVER;
+    sampi_node whole = SAMPI_NEVER, out = sampi_tags_excluded_tokens(g, node, end);
     if (g->x.status) return g->x.status;
-    const int32_t trigger = sampi_doc(&g->x, triggers)->first;
-    if (sampi_doc(&g->x, triggers)->n != 1)
-        return sampi_tags_refuse(g, triggers, "other than one token is not supported");
+    if (sampi_doc(&g->x, triggers)->n == 0) return sampi_tags_malformed(g, triggers, "expected a token");
     if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
-    sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
+    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+        out = sampi_tags_token(g, i, true, out);
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
-        if (!g->x.status &&
-            (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same_token(g, tag.begin, trigger)))
-            sampi_malformed(&g->x, tag.begin, "expected the trigger's token");
+        bool found = false;
+        for (int32_t k = sampi_doc(&g->x, triggers)->first; k >= 0 && !g->x.status; k = sampi_doc(&g->x, k)->next)
+            found = found || (tag.token && sampi_tags_same_token(g, tag.begin, k));
+        if (!found && !g->x.status) sampi_malformed(&g->x, tag.begin, "expected a trigger's token");
         whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
                stop = sampi_tags_flag(g, node, "stop_after_first");
-    const sampi_node free = sampi_tree_repeat(t, sampi_tags_token(g, trigger, true), 0, -1);
+    const sampi_node free = sampi_tree_repeat(t, sampi_tags_any_token(g, node, out), 0, -1);
     return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
 }
 
-/* Returns the expression of the format dispatch: pairs of a text and the format that follows it. */
-static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
+/* Returns the expression of the formats dispatch and token_dispatch: pairs of a text, or of a token (by_token), and the
+   format that follows it. */
+static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end, bool by_token)
 {
     sampi_tree *t = g->x.tree;
     const int32_t rules = sampi_tags_required(g, node, "rules", SAMPI_JSON_ARRAY),
                   loop = sampi_tags_member(g, node, "loop");
-    sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER;
-    const sampi_node excluded = sampi_tags_excluded(g, node, end);
+    sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER, free = SAMPI_NEVER;
+    sampi_node out = by_token ? sampi_tags_excluded_tokens(g, node, end) : sampi_tags_excluded(g, node, end);
     if (g->x.status) return g->x.status;
     if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
         if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
             return sampi_tags_malformed(g, i, "expected a text and a format");
-        words = sampi_tree_alt(t, words,
-                               sampi_tags_is(g, first, SAMPI_JSON_STRING)
-                                   ? sampi_tags_strings(g, first, false)
-                                   : sampi_tags_malformed(g, first, "expected a text"));
+        if (by_token)
+            out = sampi_tags_token(g, first, true, out);
+        else if (sampi_tags_is(g, first, SAMPI_JSON_STRING))
+            words = sampi_tree_alt(t, words, sampi_tags_strings(g, first, false));
+        else
+            return sampi_tags_malformed(g, first, "expected a text");
     }
+    if (by_token) free = sampi_tree_repeat(t, sampi_tags_any_token(g, node, out), 0, -1);
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->first;
-        const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, excluded);
+        const sampi_node up_to = by_token ? sampi_tree_seq(t, free, sampi_tags_token(g, first, false, 0))
+                                          : sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, out);
         const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
         bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
     }
     const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
-    const sampi_node behind = sampi_tags_free_text(g, sampi_tree_alt(t, words, excluded), -1);
-    return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
+    if (!by_token) free = sampi_tags_free_text(g, sampi_tree_alt(t, words, out), -1);
+    return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, free, false, stop);
 }
 
 /* Returns the expression of the format tags_with_separator. */
@@ -32964,8 +33023,7 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node,
 static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
 {
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
-    const int32_t token = sampi_tags_one_excluded(g, node, "exclude_tokens", end, -1);
-    const sampi_node one = token < 0 ? g->x.status : sampi_tags_token(g, token, true);
+    const sampi_node one = sampi_tags_any_token(g, node, sampi_tags_excluded_tokens(g, node, end));
     return sampi_tags_check(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
@@ -32991,7 +33049,8 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
     X(TAG, "tag", "begin;content;end") \
     X(TRIGGERED, "triggered_tags", "triggers;tags;at_least_one;stop_after_first;excludes") \
     X(SEPARATED, "tags_with_separator", "tags;separator;at_least_one;stop_after_first") \
-    X(DISPATCH, "dispatch", "rules;loop;excludes") X(TOKEN, "token", "token") \
+    X(DISPATCH, "dispatch", "rules;loop;excludes") X(TOKEN_DISPATCH, "token_dispatch", "rules;loop;exclude_tokens") \
+    X(TOKEN, "token", "token") \
     X(EXCLUDE_TOKEN, "exclude_token", "exclude_tokens") X(ANY_TOKENS, "any_tokens", "exclude_tokens;max_tokens") \
     X(BY_TOKEN, "token_triggered_tags", "trigger_tokens;tags;exclude_tokens;at_least_one;stop_after_first")
 /* clang-format on */
@@ -33063,10 +33122,11 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_TAG: return sampi_tags_read_tag(g, node, false).all;
         case SAMPI_TAGS_TRIGGERED: return sampi_tags_triggered(g, node, end, false);
         case SAMPI_TAGS_SEPARATED: return sampi_tags_separated(g, node);
-        case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
+        case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end, false);
+        case SAMPI_TAGS_TOKEN_DISPATCH: return sampi_tags_dispatch(g, node, end, true);
         case SAMPI_TAGS_TOKEN:
             member = sampi_tags_member(g, node, "token");
-            return member < 0 ? sampi_tags_missing(g, node, "token") : sampi_tags_token(g, member, false);
+            return member < 0 ? sampi_tags_missing(g, node, "token") : sampi_tags_token(g, member, false, 0);
         case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
         case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
         case SAMPI_TAGS_BY_TOKEN: return sampi_tags_by_token(g, node, end);
@@ -33116,6 +33176,9 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
         all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
     }
     if (g.x.status) all = g.x.status;
+    sampi_vec_free(&g.x.deriver.work);
+    sampi_vec_free(&g.x.deriver.queued.slots);
+    SAMP_FREE(g.x.deriver.memo);
     sampi_json_free(&g.x.doc);
     return all;
 }

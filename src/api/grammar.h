@@ -47,12 +47,13 @@ typedef struct samp_grammar samp_grammar;
               response_format; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}. Formats:
               const_string, json_schema, qwen_xml_parameter, regex, grammar (GBNF), any_text, sequence, or, optional,
               plus, star, repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
-              token_triggered_tags. The text is free up to the first trigger in it. From the beginning of this trigger
-              on, one of the tags must follow that begin with it; then the text is free again. at_least_one: the text
-              begins with a tag; stop_after_first: it ends behind one. Free text within a tag does not contain the texts
-              that end the tag. Strings are compared as bytes, also within tokens. A token without bytes is allowed only
-              by a token format. Refused: token_dispatch, more than one token to exclude, max_tokens of any_text,
-              unknown members.
+              token_triggered_tags, token_dispatch. The text is free up to the first trigger in it. From the beginning
+              of this trigger on, one of the tags must follow that begin with it; then the text is free again.
+              at_least_one: the text begins with a tag; stop_after_first: it ends behind one. Free text within a tag
+              does not contain the texts that end the tag. Strings are compared as bytes, also within tokens. A token
+              without bytes is allowed only by a token format. A tag may begin with a regular expression:
+              {"type":"regex","pattern":...}; behind free text, all its texts must begin with the same trigger. Refused:
+              max_tokens of any_text (samp_init_thinking limits a span of tokens), unknown members.
      Styles   json_schema has a style: json, or one in which a model writes the arguments of a tool call as tags:
               qwen_xml (as qwen_xml_parameter), minimax_xml, deepseek_xml, glm_xml, cohere_xml, kimi_k3_xml. The value
               is an object, and each member a tag with its name and its value. A string is written as it is, without

@@ -30,7 +30,8 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
         const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
             const sampi_call call = s->calls[c];
-            if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
+            const uint32_t excluded = call.negated ? sampi_call_excludes(&m->d.tree, &call, (uint32_t)token / 32) : 0;
+            if (call.rule < 0 && (call.negated ? listed && !(excluded >> token % 32 & 1) : call.token == token))
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
     }

@@ -481,7 +481,8 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32
             if (id < index->n_vocab && !sampi_is_eog(index->vocab, call->token)) bits[word] |= bit;
             continue;
         }
-        for (uint32_t i = 0; i < index->n_mask; i++) bits[i] |= index->all[i] & (i == word ? ~bit : ~0u);
+        for (uint32_t i = 0; i < index->n_mask; i++)
+            bits[i] |= index->all[i] & ~sampi_call_excludes(&m->d.tree, call, i);
     }
 }
 

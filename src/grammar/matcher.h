@@ -37,6 +37,7 @@ typedef struct sampi_call {
     int32_t rule;
     samp_token token;
     bool negated;
+    sampi_node also; /* a TOKEN node whose token is excluded too; 0: none */
     sampi_node then;
     int32_t member;
 } sampi_call;

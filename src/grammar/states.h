@@ -3,6 +3,24 @@
    and the next state for each class of bytes, which is made from the node's derivative when it is first needed. State 0
    is the dead state, which matches no text. Together the states are a lazy DFA. */
 
+/* Returns the token of a TOKEN node. In a cache's tree, a token's text has the token's number. */
+static samp_token sampi_token_of(const sampi_tree *t, const sampi_expr *e)
+{
+    return e->b & 2 ? sampi_at(t, e->a)->c : e->a;
+}
+
+/* Returns which tokens from 32 * word on a call of "any other token" excludes, as bits. */
+static uint32_t sampi_call_excludes(const sampi_tree *t, const sampi_call *call, uint32_t word)
+{
+    samp_token token = call->token;
+    uint32_t bits = 0;
+    for (sampi_node also = call->also;; also = sampi_at(t, also)->c) {
+        if (token >= 0 && (uint32_t)token / 32 == word) bits |= 1u << token % 32;
+        if (!also) return bits;
+        token = sampi_token_of(t, sampi_at(t, also));
+    }
+}
+
 /* Adds a call to the list of a state's calls, unless it is among the last 16. A call that is in the list twice does no
    harm. */
 static void sampi_add_call(sampi_matcher *m, sampi_call call)
@@ -10,8 +28,8 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
     for (int32_t i = first; i < m->calls.n && sampi_step(&m->d); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
-        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
-            c->member == call.member)
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->also == call.also &&
+            c->then == call.then && c->member == call.member)
             return;
     }
     if (!sampi_matches_any(&m->d, call.then)) return;
@@ -31,7 +49,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     for (int32_t i = 0; i <= p.list.n && sampi_step(&m->d); i++) {
         sampi_node one = sampi_list_takes(&m->d.tree, &p, i);
         if (one == SAMPI_NEVER) continue;
-        sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, then, i }, *room;
+        sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, 0, then, i }, *room;
         room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
         if (room) *room = call;
     }
@@ -46,7 +64,7 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
         sampi_node then = sampi_work_pop(&m->d);
         n = sampi_inlined(&m->d, sampi_work_pop(&m->d));
         const sampi_expr e = *sampi_at(&m->d.tree, n);
-        sampi_call call = { -1, -1, false, then, -1 };
+        sampi_call call = { -1, -1, false, 0, then, -1 };
         sampi_node next = -1; /* the node to visit next; the node `then` follows it */
         if (!(e.facts & SAMPI_FACT_CALLS)) continue;
         switch (e.kind) {
@@ -55,8 +73,9 @@ static void sampi_find_calls(sampi_matcher *m, sampi_node n)
                 sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_TOKEN:
-                call.token = e.b & 2 ? sampi_at(&m->d.tree, e.a)->c : e.a;
+                call.token = sampi_token_of(&m->d.tree, &e);
                 call.negated = e.b & 1;
+                call.also = e.c;
                 sampi_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:

@@ -13,7 +13,8 @@ typedef enum sampi_node_kind {
     /* a text of b bytes, at byte a of the pool; c: 1 + the number of the rule that has this name, or 0 */
     SAMPI_NODE_TEXT,
     SAMPI_NODE_SET, /* one byte of a set; the set is 256 bits, at byte a of the pool (b = 32) */
-    /* the token a; if b & 1: any token but a; if b & 2: a is a TEXT node with the token's text */
+    /* the token a; if b & 1: any token but a (-1: any at all), and but those of the TOKEN node c, if c is not 0; if b &
+       2: a is a TEXT node with the token's text */
     SAMPI_NODE_TOKEN,
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */

@@ -238,21 +238,28 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     return sampi_memo_make(d);
 }
 
-/* Returns whether a regular node matches a text (a TEXT node): computes the derivatives by the text's bytes one after
-   the other. New nodes are added to the schema's tree. */
-static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+/* Returns the node of what follows a text (a TEXT node) in the texts of a regular node that begin with it: computes the
+   derivatives by the text's bytes one after the other. New nodes are added to the schema's tree. */
+static SAMPI_COLD sampi_node sampi_schema_behind(sampi_schema *x, sampi_node node, sampi_node text)
 {
     sampi_deriver *d = &x->deriver;
     sampi_schema_check(x, node < 0 ? node : text);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
-    if (x->status) return false;
+    if (x->status) return SAMPI_NEVER;
     const sampi_expr e = *sampi_at(x->tree, text);
     d->tree = *x->tree; /* the deriver works on a copy of the tree's struct, and may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
         node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
     sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
-    return sampi_at(x->tree, node)->facts & SAMPI_FACT_EMPTY;
+    return x->status ? SAMPI_NEVER : node;
+}
+
+/* Returns whether a regular node matches a text (a TEXT node). */
+static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+{
+    const sampi_node behind = sampi_schema_behind(x, node, text);
+    return sampi_at(x->tree, behind)->facts & SAMPI_FACT_EMPTY;
 }
 
 /* Returns whether a regular node matches any text. The answer is also true if the search takes more than `patience`

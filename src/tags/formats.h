@@ -28,31 +28,40 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     return all;
 }
 
-/* Returns the token of a format of the type "token", as a node of the document; -1 if there is an error. */
-static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
+/* Returns the token of a format of the type "token", as a node of the document; with `regex` also the pattern of one of
+   the type "regex", and *regex says which it is. Returns -1 if there is an error. */
+static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node, bool *regex)
 {
-    const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING),
-                  token = sampi_tags_member(g, node, "token");
+    const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING);
     size_t n;
     if (type < 0) return -1;
     const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
-    if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
-    if (token < 0) sampi_tags_missing(g, node, "token");
-    sampi_tags_allow_members(g, node, "type;token");
-    return g->x.status ? -1 : token;
+    const bool is_regex = regex && n == 5 && !memcmp(text, "regex", 5);
+    if (!is_regex && (n != 5 || memcmp(text, "token", 5)))
+        sampi_malformed(&g->x, type, regex ? "expected token or regex" : "expected token");
+    const char *name = is_regex ? "pattern" : "token";
+    const int32_t member = sampi_tags_member(g, node, name);
+    if (member < 0) sampi_tags_missing(g, node, name);
+    sampi_tags_allow_members(g, node, is_regex ? "type;pattern" : "type;token");
+    if (is_regex && !g->x.status && !sampi_tags_is(g, member, SAMPI_JSON_STRING))
+        sampi_malformed(&g->x, member, "expected a text");
+    if (regex) *regex = is_regex;
+    return g->x.status ? -1 : member;
 }
 
 /* The parts of a tag. */
 typedef struct sampi_tags_tag {
-    int32_t begin;          /* the beginning of the tag in the document: a string or a token */
-    sampi_node all, behind; /* all: the whole tag; behind: the tag without its beginning */
+    int32_t begin; /* the beginning of the tag in the document: a string, a token, or a pattern */
+    /* what `begin` is: these texts begin a tag, all is the whole tag, behind the tag without its beginning */
+    sampi_node first, all, behind;
+    bool regex, token; /* the beginning is a regular expression, or a token */
 } sampi_tags_tag;
 
 /* Reads a tag: {"begin":...,"content":...,"end":...}, or, with `old`, the older form
    {"begin":...,"schema":...,"end":...}. */
 static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
 {
-    sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER };
+    sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER, SAMPI_NEVER, false, false };
     sampi_tags_end inner = { SAMPI_NEVER, -1 };
     sampi_tree *t = g->x.tree;
     if (!sampi_tags_is(g, node, SAMPI_JSON_OBJECT)) {
@@ -64,10 +73,10 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     if (begin < 0 || end < 0) sampi_tags_missing(g, node, begin < 0 ? "begin" : "end");
     if (g->x.status) return tag;
     const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
-    sampi_node last, first, content;
+    sampi_node last, content;
     if (by_token) {
-        inner.token = sampi_tags_token_of(g, end);
-        last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false);
+        inner.token = sampi_tags_token_of(g, end, NULL);
+        last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false, 0);
     } else {
         last = inner.words = sampi_tags_strings(g, end, true);
         if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
@@ -75,12 +84,14 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
             inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
-        begin = sampi_tags_token_of(g, begin);
+        begin = sampi_tags_token_of(g, begin, &tag.regex);
     else if (!sampi_tags_is(g, begin, SAMPI_JSON_STRING))
         sampi_malformed(&g->x, begin, "expected a text");
     if (g->x.status) return tag;
-    const bool string = sampi_doc(&g->x, begin)->parent == node;
-    first = string ? sampi_tags_text(g, begin) : sampi_tags_token(g, begin, false);
+    tag.token = sampi_doc(&g->x, begin)->parent != node && !tag.regex;
+    tag.first = tag.regex   ? sampi_tags_string(g, begin, true)
+                : tag.token ? sampi_tags_token(g, begin, false, 0)
+                            : sampi_tags_text(g, begin);
     const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
     if (old && schema < 0) sampi_tags_missing(g, node, "schema");
     content = g->x.status ? g->x.status
@@ -88,7 +99,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
                           : sampi_tags_content(g, node, inner);
     tag.begin = begin;
     tag.behind = sampi_tags_check(g, node, sampi_tree_seq(t, content, last));
-    tag.all = sampi_tags_check(g, node, sampi_tree_seq(t, first, tag.behind));
+    tag.all = sampi_tags_check(g, node, sampi_tree_seq(t, tag.first, tag.behind));
     return tag;
 }
 
@@ -104,20 +115,33 @@ static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, 
     return sampi_tags_check(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
 }
 
-/* Returns the trigger with which the beginning of a tag begins. If no trigger or several fit, reports an error and
-   returns -1. */
-static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
+/* Returns the trigger with which the beginning of a tag begins, and sets *rest to what follows it. If no trigger or
+   several fit, or not all texts of a regular expression begin with it, reports an error and returns -1. */
+static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, const sampi_tags_tag *tag,
+                                                sampi_node *rest)
 {
+    sampi_tree *t = g->x.tree;
     size_t n, length;
     int32_t found = -1;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, begin)->text, &n);
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, tag->begin)->text, &n);
     for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         const char *trigger = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->text, &length);
-        if (length > n || memcmp(trigger, text, length)) continue;
-        if (found >= 0) sampi_malformed(&g->x, begin, "expected only one trigger that it begins with");
+        sampi_node behind = SAMPI_NEVER;
+        if (tag->regex)
+            behind = sampi_schema_behind(&g->x, tag->first, sampi_tags_text(g, i));
+        else if (length <= n && !memcmp(trigger, text, length))
+            behind = sampi_tree_text(t, text + length, n - length);
+        if (behind == SAMPI_NEVER) continue;
+        if (found >= 0) sampi_malformed(&g->x, tag->begin, "expected only one trigger that it begins with");
         found = i;
+        *rest = behind;
     }
-    if (found < 0) sampi_malformed(&g->x, begin, "expected one of the triggers at its beginning");
+    bool whole = found >= 0;
+    if (whole && tag->regex) {
+        const sampi_node begun = sampi_tree_seq(t, sampi_tags_text(g, found), g->bytes);
+        whole = !sampi_schema_alive(&g->x, sampi_tags_and_not(g, tag->first, begun), SAMPI_SCHEMA_SEARCH);
+    }
+    if (!whole) sampi_malformed(&g->x, tag->begin, "expected one of the triggers at its beginning");
     return g->x.status ? -1 : found;
 }
 
@@ -138,15 +162,12 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     for (int32_t i = g->x.status ? -1 : sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
          i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
-        if (!g->x.status && !sampi_tags_is(g, tag.begin, SAMPI_JSON_STRING))
-            sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
-        const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, tag.begin);
+        if (!g->x.status && tag.token) sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
+        sampi_node rest = SAMPI_NEVER;
+        const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, &tag, &rest);
         if (trigger < 0) break;
-        size_t n, length;
-        const char *begin = sampi_doc_text(&g->x, sampi_doc(&g->x, tag.begin)->text, &n);
-        sampi_doc_text(&g->x, sampi_doc(&g->x, trigger)->text, &length);
         const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, trigger), words, excluded);
-        const sampi_node rest = sampi_tree_seq(t, sampi_tree_text(t, begin + length, n - length), tag.behind);
+        rest = sampi_tree_seq(t, rest, tag.behind);
         bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
         whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
@@ -155,60 +176,65 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
 }
 
-/* Returns the expression of the format token_triggered_tags, which must have exactly one trigger token. */
+/* Returns the expression of the format token_triggered_tags. */
 static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     sampi_tree *t = g->x.tree;
     const int32_t triggers = sampi_tags_required(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
     const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
-    sampi_node whole = SAMPI_NEVER;
+    sampi_node whole = SAMPI_NEVER, out = sampi_tags_excluded_tokens(g, node, end);
     if (g->x.status) return g->x.status;
-    const int32_t trigger = sampi_doc(&g->x, triggers)->first;
-    if (sampi_doc(&g->x, triggers)->n != 1)
-        return sampi_tags_refuse(g, triggers, "other than one token is not supported");
+    if (sampi_doc(&g->x, triggers)->n == 0) return sampi_tags_malformed(g, triggers, "expected a token");
     if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
-    sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
+    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+        out = sampi_tags_token(g, i, true, out);
     for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
-        if (!g->x.status &&
-            (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same_token(g, tag.begin, trigger)))
-            sampi_malformed(&g->x, tag.begin, "expected the trigger's token");
+        bool found = false;
+        for (int32_t k = sampi_doc(&g->x, triggers)->first; k >= 0 && !g->x.status; k = sampi_doc(&g->x, k)->next)
+            found = found || (tag.token && sampi_tags_same_token(g, tag.begin, k));
+        if (!found && !g->x.status) sampi_malformed(&g->x, tag.begin, "expected a trigger's token");
         whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
                stop = sampi_tags_flag(g, node, "stop_after_first");
-    const sampi_node free = sampi_tree_repeat(t, sampi_tags_token(g, trigger, true), 0, -1);
+    const sampi_node free = sampi_tree_repeat(t, sampi_tags_any_token(g, node, out), 0, -1);
     return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
 }
 
-/* Returns the expression of the format dispatch: pairs of a text and the format that follows it. */
-static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
+/* Returns the expression of the formats dispatch and token_dispatch: pairs of a text, or of a token (by_token), and the
+   format that follows it. */
+static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end, bool by_token)
 {
     sampi_tree *t = g->x.tree;
     const int32_t rules = sampi_tags_required(g, node, "rules", SAMPI_JSON_ARRAY),
                   loop = sampi_tags_member(g, node, "loop");
-    sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER;
-    const sampi_node excluded = sampi_tags_excluded(g, node, end);
+    sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER, free = SAMPI_NEVER;
+    sampi_node out = by_token ? sampi_tags_excluded_tokens(g, node, end) : sampi_tags_excluded(g, node, end);
     if (g->x.status) return g->x.status;
     if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
         if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
             return sampi_tags_malformed(g, i, "expected a text and a format");
-        words = sampi_tree_alt(t, words,
-                               sampi_tags_is(g, first, SAMPI_JSON_STRING)
-                                   ? sampi_tags_strings(g, first, false)
-                                   : sampi_tags_malformed(g, first, "expected a text"));
+        if (by_token)
+            out = sampi_tags_token(g, first, true, out);
+        else if (sampi_tags_is(g, first, SAMPI_JSON_STRING))
+            words = sampi_tree_alt(t, words, sampi_tags_strings(g, first, false));
+        else
+            return sampi_tags_malformed(g, first, "expected a text");
     }
+    if (by_token) free = sampi_tree_repeat(t, sampi_tags_any_token(g, node, out), 0, -1);
     for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
         const int32_t first = sampi_doc(&g->x, i)->first;
-        const sampi_node up_to = sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, excluded);
+        const sampi_node up_to = by_token ? sampi_tree_seq(t, free, sampi_tags_token(g, first, false, 0))
+                                          : sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, out);
         const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
         bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
     }
     const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
-    const sampi_node behind = sampi_tags_free_text(g, sampi_tree_alt(t, words, excluded), -1);
-    return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
+    if (!by_token) free = sampi_tags_free_text(g, sampi_tree_alt(t, words, out), -1);
+    return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, free, false, stop);
 }
 
 /* Returns the expression of the format tags_with_separator. */
@@ -260,8 +286,7 @@ static SAMPI_COLD sampi_node sampi_tags_json_schema(sampi_tags *g, int32_t node,
 static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
 {
     const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
-    const int32_t token = sampi_tags_one_excluded(g, node, "exclude_tokens", end, -1);
-    const sampi_node one = token < 0 ? g->x.status : sampi_tags_token(g, token, true);
+    const sampi_node one = sampi_tags_any_token(g, node, sampi_tags_excluded_tokens(g, node, end));
     return sampi_tags_check(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
 }
 
@@ -287,7 +312,8 @@ static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sa
     X(TAG, "tag", "begin;content;end") \
     X(TRIGGERED, "triggered_tags", "triggers;tags;at_least_one;stop_after_first;excludes") \
     X(SEPARATED, "tags_with_separator", "tags;separator;at_least_one;stop_after_first") \
-    X(DISPATCH, "dispatch", "rules;loop;excludes") X(TOKEN, "token", "token") \
+    X(DISPATCH, "dispatch", "rules;loop;excludes") X(TOKEN_DISPATCH, "token_dispatch", "rules;loop;exclude_tokens") \
+    X(TOKEN, "token", "token") \
     X(EXCLUDE_TOKEN, "exclude_token", "exclude_tokens") X(ANY_TOKENS, "any_tokens", "exclude_tokens;max_tokens") \
     X(BY_TOKEN, "token_triggered_tags", "trigger_tokens;tags;exclude_tokens;at_least_one;stop_after_first")
 /* clang-format on */
@@ -360,10 +386,11 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_TAG: return sampi_tags_read_tag(g, node, false).all;
         case SAMPI_TAGS_TRIGGERED: return sampi_tags_triggered(g, node, end, false);
         case SAMPI_TAGS_SEPARATED: return sampi_tags_separated(g, node);
-        case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
+        case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end, false);
+        case SAMPI_TAGS_TOKEN_DISPATCH: return sampi_tags_dispatch(g, node, end, true);
         case SAMPI_TAGS_TOKEN:
             member = sampi_tags_member(g, node, "token");
-            return member < 0 ? sampi_tags_missing(g, node, "token") : sampi_tags_token(g, member, false);
+            return member < 0 ? sampi_tags_missing(g, node, "token") : sampi_tags_token(g, member, false, 0);
         case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
         case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
         case SAMPI_TAGS_BY_TOKEN: return sampi_tags_by_token(g, node, end);
@@ -416,6 +443,9 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
         all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
     }
     if (g.x.status) all = g.x.status;
+    sampi_vec_free(&g.x.deriver.work);
+    sampi_vec_free(&g.x.deriver.queued.slots);
+    SAMP_FREE(g.x.deriver.memo);
     sampi_json_free(&g.x.doc);
     return all;
 }

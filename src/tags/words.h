@@ -74,18 +74,19 @@ static SAMPI_COLD sampi_node sampi_tags_text_up_to(sampi_tags *g, sampi_node tri
 }
 
 /* Returns the expression of a token, which the document gives by its number or its text; with `negated` the expression
-   of any other token. */
-static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
+   of any other token, which is not one of those that the TOKEN node `also` excludes (0: none). */
+static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated, sampi_node also)
 {
     sampi_tree *t = g->x.tree;
-    if (sampi_tags_is(g, value, SAMPI_JSON_STRING)) {
-        const sampi_node text = sampi_tags_text(g, value);
-        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_malformed(g, value, "expected a token's text");
-        return sampi_tags_check(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
-    }
-    if (!sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
+    const bool text = sampi_tags_is(g, value, SAMPI_JSON_STRING);
+    if (also < 0 || g->x.status) return g->x.status;
+    if (!text && !sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
         return sampi_tags_malformed(g, value, "expected a token: a number or a text");
-    return sampi_tags_check(g, value, sampi_tree_token(t, sampi_tags_integer(g, value, 0), negated));
+    const int32_t token = text ? sampi_tags_text(g, value) : sampi_tags_integer(g, value, 0);
+    if (text && token == SAMPI_EMPTY) return sampi_tags_malformed(g, value, "expected a token's text");
+    const sampi_node node = token < 0 ? token
+                                      : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated | (text ? 2 : 0), also);
+    return sampi_tags_check(g, value, node);
 }
 
 /* Returns whether two tokens of the document are written in the same way. */
@@ -95,22 +96,22 @@ static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int
            sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
 }
 
-/* Returns the one token that a format excludes, as a node of the document: the token in its list, the token that ends
-   the tag around the format, or `other` (-1: no other). It is an error if there are several, or none, because the tree
-   can negate exactly one token. */
-static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
-                                                  int32_t other)
+/* Returns a TOKEN node that excludes the tokens of a format: those in the member "exclude_tokens", and the one that ends
+   the tag around the format; 0 if there is none. */
+static SAMPI_COLD sampi_node sampi_tags_excluded_tokens(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
-    const int32_t list = sampi_tags_member(g, node, name);
-    int32_t one = other >= 0 ? other : end.token;
-    if (other >= 0 && end.token >= 0 && !sampi_tags_same_token(g, other, end.token))
-        return sampi_tags_refuse(g, node, "more than one token to exclude is not supported");
+    const int32_t list = sampi_tags_member(g, node, "exclude_tokens");
+    sampi_node all = end.token < 0 ? 0 : sampi_tags_token(g, end.token, true, 0);
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of tokens");
-    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        if (one >= 0 && !sampi_tags_same_token(g, one, i))
-            return sampi_tags_refuse(g, i, "more than one token to exclude is not supported");
-        one = i;
-    }
-    return one >= 0 ? one : sampi_tags_refuse(g, node, "without a token to exclude this is not supported");
+    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+        all = sampi_tags_token(g, i, true, all);
+    return all;
+}
+
+/* Returns the expression of any token that the TOKEN node `but` does not exclude (0: any token). */
+static SAMPI_COLD sampi_node sampi_tags_any_token(sampi_tags *g, int32_t node, sampi_node but)
+{
+    if (g->x.status) return g->x.status;
+    return but ? but : sampi_tags_check(g, node, sampi_tree_node(g->x.tree, SAMPI_NODE_TOKEN, -1, 1, 0));
 }

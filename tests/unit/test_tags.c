@@ -71,6 +71,7 @@ static int fares(const samp_grammar *g, const char *text)
 #define A            "{\"type\":\"const_string\",\"value\":\"a\"}"
 #define TAG_A        "{\"begin\":\"<f=a>\",\"content\":" X_OR_YY ",\"end\":\"</t>\"}"
 #define TAG_B        "{\"type\":\"tag\",\"begin\":\"<f=b>\",\"content\":" A ",\"end\":[\"</t>\",\"!\"]}"
+#define RE(pattern)  "{\"type\":\"regex\",\"pattern\":\"" pattern "\"}"
 #define TRIGGERED(flags) \
     FORMAT("{\"type\":\"triggered_tags\",\"triggers\":[\"<f=\"],\"tags\":[" TAG_A "," TAG_B "]" flags "}")
 #define SEPARATED(flags) \
@@ -158,6 +159,17 @@ TEST(test_texts)
           { "[]", "[x <f=b>a! y]" },
           { "[", "[<f=b>a!" },
           { "]", "[]]", "[<f=]" } },
+        /* a regular expression begins a tag, alone and behind free text */
+        { FORMAT("{\"type\":\"tag\",\"begin\":" RE("<f(=[a-z]+)?>") ",\"content\":" A ",\"end\":\"!\"}"),
+          { "<f>a!", "<f=abc>a!" },
+          { "<f=ab" },
+          { "<f=>", "<f=1" } },
+        { FORMAT("{\"type\":\"triggered_tags\",\"triggers\":[\"<f=\",\"<g\"],\"tags\":[{\"begin\":" RE(
+              "<f=(a|b)[0-9]+>") ",\"content\":" A ",\"end\":\"!\"},{\"begin\":\"<g>\",\"content\":" A
+                                 ",\"end\":\"!\"}]}"),
+          { "", "x < <f", "x<f=a1>a!<f=b22>a! <g>a!" },
+          { "<f=a", "<g>" },
+          { "<f=c", "<f=a>", "<gg" } },
         { FORMAT("{\"type\":\"json_schema\",\"style\":\"json\",\"json_schema\":true}"),
           { "1", "[]" },
           { "" },
@@ -270,9 +282,9 @@ TEST(test_same_as_gbnf)
 }
 
 /* Tokens by their number or text, whatever their bytes are: as delimiters, as triggers, as what ends any tokens. */
+#define TOKEN(token) "{\"type\":\"token\",\"token\":" token "}"
 TEST(test_tokens)
 {
-#define TOKEN(token) "{\"type\":\"token\",\"token\":" token "}"
     static const struct {
         const char *tags, *gbnf;
     } cases[] = {
@@ -288,6 +300,10 @@ TEST(test_tokens)
         { FORMAT("{\"type\":\"token_triggered_tags\",\"trigger_tokens\":[276],\"tags\":[{\"begin\":" TOKEN(
               "276") ",\"content\":" A ",\"end\":\"b\"}]}"),
           "root ::= (!<[276]>* <[276]> \"ab\")* !<[276]>*" },
+        { FORMAT("{\"type\":\"token_dispatch\",\"rules\":[[276," A "]]}"),
+          "root ::= (!<[276]>* <[276]> \"a\")* !<[276]>*" },
+        { FORMAT("{\"type\":\"token_dispatch\",\"loop\":false,\"rules\":[[\"<tool>\"," A "]]}"),
+          "root ::= !<tool>* <tool> \"a\" | !<tool>*" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar *g[2] = { read_tags(cases[i].tags, NULL),
@@ -305,6 +321,58 @@ TEST(test_tokens)
                 for (int k = 0; k < 2; k++) samp_reset(s[k]);
         }
         for (int k = 0; k < 2; k++) samp_free(s[k]), samp_grammar_free(g[k]);
+    }
+}
+
+/* Several tokens are excluded, or none: the mask is all tokens with bytes but these. */
+TEST(test_excluded_tokens)
+{
+    static const struct {
+        const char *tags;
+        samp_token out[6]; /* -1 ends the list */
+        bool more[2];      /* after an allowed token: may another one follow, may the text end? */
+    } cases[] = {
+        { FORMAT("{\"type\":\"any_tokens\"}"), { -1 }, { true, true } },
+        { FORMAT("{\"type\":\"exclude_token\"}"), { -1 }, { false, true } },
+        { FORMAT("{\"type\":\"any_tokens\",\"exclude_tokens\":[5,\"ab\",10,5]}"),
+          { 5, 256 + 15, 10, -1 },
+          { true, true } },
+        { FORMAT("{\"type\":\"exclude_token\",\"exclude_tokens\":[0,31,32,300]}"),
+          { 0, 31, 32, -1 },
+          { false, true } },
+        { FORMAT("{\"type\":\"tag\",\"begin\":\"\",\"content\":{\"type\":\"any_tokens\",\"exclude_tokens\":[98,\"<<"
+                 "\"]},\"end\":" TOKEN("99") "}"),
+          { 98, 256 + 3, -1 },
+          { true, false } },
+        { FORMAT("{\"type\":\"token_dispatch\",\"rules\":[[97," A "],[\"<<\"," A "]],\"exclude_tokens\":[98]}"),
+          { 98, -1 },
+          { true, true } },
+        { FORMAT("{\"type\":\"token_triggered_tags\",\"trigger_tokens\":[97,98],\"exclude_tokens\":[99],\"tags\":[{"
+                 "\"begin\":" TOKEN("97") ",\"content\":" A ",\"end\":\"b\"}]}"),
+          { 98, 99, -1 },
+          { true, true } },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g = read_tags(cases[i].tags, NULL);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        uint32_t bits[N_MASK];
+        for (int round = 0; round < 2; round++) {
+            assert_ok(samp_grammar_mask(s, bits));
+            for (samp_token token = 0; token < EOG; token++) {
+                bool out = token == 0 && !bit(bits, 0); /* a token that is the byte 0 has no text */
+                for (int k = 0; k < 6 && cases[i].out[k] != -1; k++) out |= cases[i].out[k] == token;
+                if (round && !cases[i].more[0]) out = true;
+                samp_sampler *twin = samp_clone(s);
+                const bool taken = samp_accept(twin, token) == SAMP_OK;
+                samp_free(twin);
+                if (bit(bits, token) == out || taken == out)
+                    test_fail(__FILE__, __LINE__, "%s\nround %d: token %d is %d", cases[i].tags, round, token, taken);
+            }
+            if (round == 0) assert_ok(samp_accept(s, 'z'));
+            if (round) assert_num(samp_grammar_is_complete(s), cases[i].more[1]);
+        }
+        samp_free(s);
+        samp_grammar_free(g);
     }
 }
 
@@ -340,10 +408,26 @@ TEST(test_errors)
           "/format/style: this style is not supported" },
         { FORMAT("{\"type\":\"any_text\",\"max_tokens\":3}"), SAMP_E_UNSUPPORTED, 1, 67,
           "/format/max_tokens: a number of tokens is not supported" },
-        { FORMAT("{\"type\":\"any_tokens\"}"), SAMP_E_UNSUPPORTED, 1, 35,
-          "/format: without a token to exclude this is not supported" },
-        { FORMAT("{\"type\":\"any_tokens\",\"exclude_tokens\":[1,2]}"), SAMP_E_UNSUPPORTED, 1, 76,
-          "/format/exclude_tokens/1: more than one token to exclude is not supported" },
+        { FORMAT("{\"type\":\"any_tokens\",\"exclude_tokens\":[1,null]}"), SAMP_E_FORMAT, 1, 76,
+          "/format/exclude_tokens/1: expected a token: a number or a text" },
+        { FORMAT("{\"type\":\"token_dispatch\",\"rules\":[[true," A "]]}"), SAMP_E_FORMAT, 1, 70,
+          "/format/rules/0/0: expected a token: a number or a text" },
+        { FORMAT("{\"type\":\"token_triggered_tags\",\"trigger_tokens\":[1,2],\"tags\":[{\"begin\":" RE(
+              "2") ",\"content\":" A ",\"end\":\"!\"}]}"),
+          SAMP_E_FORMAT, 1, 132, "/format/tags/0/begin/pattern: expected a trigger's token" },
+        { FORMAT("{\"type\":\"triggered_tags\",\"triggers\":[\"<f\"],\"tags\":[{\"begin\":" RE(
+              "<f?>") ",\"content\":" A ",\"end\":\"!\"}]}"),
+          SAMP_E_FORMAT, 1, 121, "/format/tags/0/begin/pattern: expected one of the triggers at its beginning" },
+        { FORMAT("{\"type\":\"triggered_tags\",\"triggers\":[\"<f\",\"<g\"],\"tags\":[{\"begin\":" RE(
+              "<[fg]>") ",\"content\":" A ",\"end\":\"!\"}]}"),
+          SAMP_E_FORMAT, 1, 126, "/format/tags/0/begin/pattern: expected only one trigger that it begins with" },
+        { FORMAT("{\"type\":\"tag\",\"begin\":" RE("(") ",\"content\":" A ",\"end\":\"!\"}"), SAMP_E_FORMAT, 1, 85,
+          "/format/begin/pattern: expected )" },
+        { FORMAT("{\"type\":\"tag\",\"begin\":{\"type\":\"star\"},\"content\":" A ",\"end\":\"!\"}"), SAMP_E_FORMAT,
+          1, 65, "/format/begin/type: expected token or regex" },
+        { FORMAT("{\"type\":\"triggered_tags\",\"triggers\":[\"<tool>\"],\"tags\":[{\"begin\":" TOKEN(
+              "\"<tool>\"") ",\"content\":" A ",\"end\":\"!\"}]}"),
+          SAMP_E_UNSUPPORTED, 1, 123, "/format/tags/0/begin/token: a token behind free text is not supported" },
         { FORMAT("{\"type\":\"regex\",\"pattern\":\"\\u00e9\\n[\"}"), SAMP_E_FORMAT, 1, 71,
           "/format/pattern: expected ]" },
         { FORMAT("{\"type\":\"grammar\",\"grammar\":\"root ::= x\\ny ::= \\\"\\ud83d\\ude00\\\"\\n\"}"),
