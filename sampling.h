@@ -49,8 +49,8 @@
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state
-       samp_grammar_init, samp_init_grammar
-                                   allow only texts of a grammar or JSON schema (SAMPLING_GRAMMAR)
+       samp_grammar_init, samp_init_grammar, samp_builtin_tag
+                                   allow only texts of a grammar or JSON schema, calls of tools (SAMPLING_GRAMMAR)
        samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    ban or force tokens, limit thinking (SAMPLING_CONSTRAINTS)
        samp_init_schedule          samplers that are active at times only (SAMPLING_CONSTRAINTS)
@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10565 watermark/function.h            26515 grammar/accepting.h
-     322 api/config.h                    10678 watermark/text.h                26855 grammar/history.h
-     353 api/types.h                     10864 watermark/draw.h                26956 grammar/waiting.h
-     675 api/missing.h                   11069 samplers/mirostat.h             27263 grammar/room.h
-     690 api/sample.h                    11292 samplers/adaptive_p.h           27629 grammar/sampler.h
-     892 api/chains.h                    11441 samplers/ras.h                  27883 grammar/forced.h
-    1198 api/samplers.h                  11504 samplers/replay.h               28070 grammar/hooks.h
-    1592 api/gumbel.h                    11555 samplers/custom.h               28191 schema/head.h
-    1621 api/operator.h                  11604 config/describe.h               28406 schema/errors.h
-    1680 api/kv.h                        11773 config/from_params.h            28521 schema/collections.h
-    1877 api/llama_cpp.h                 11829 config/orders.h                 28554 schema/references.h
-    1925 api/text_error.h                12101 config/numbers.h                28870 schema/strings.h
-    1944 api/grammar.h                   12246 config/set.h                    28935 schema/numbers.h
-    2271 api/shards.h                    12422 config/texts.h                  29156 schema/sets.h
-    2384 api/peers.h                     12601 config/settings.h               29432 schema/formats.h
-    2530 api/drafts.h                    12716 life/rollback.h                 29711 schema/scalars.h
-    2689 api/constraints.h               12954 life/chain.h                    30027 schema/styles.h
-    3092 api/watermark.h                 13250 life/members.h                  30195 schema/goals.h
-    3266 api/stop.h                      13360 life/update.h                   30435 schema/tagged.h
-    3406 api/vocab.h                     13530 life/copy.h                     30506 schema/alternatives.h
-    3449 api/search.h                    13699 rows/row.h                      31046 schema/objects.h
-    3631 api/parts.h                     13899 rows/reserve.h                  31635 schema/arrays.h
-    3683 base/switches.h                 13967 rows/pieces.h                   32003 schema/satisfiable.h
-    3986 base/random.h                   14076 rows/compact.h                  32171 schema/whole.h
-    4006 base/mt19937.h                  14257 rows/sums.h                     32354 tags/head.h
-    4078 base/exact.h                    14384 rows/changes.h                  32481 tags/words.h
-    4295 base/bits128.h                  14461 rows/cuts.h                     32597 tags/inside.h
-    4371 base/elements.h                 14917 rows/typical.h                  32741 tags/formats.h
-    4497 watermark/colours.h             15225 rows/tail_free.h                33186 grammar/grammars.h
-    4560 kernels/llama_cpp/contract.h    15293 rows/selecting.h                33254 peers/tables.h
-    4582 kernels/contract.h              15436 rows/mirostat.h                 33713 peers/values.h
-    4668 kernels/scalar.h                15516 watermark/rows.h                34209 peers/llama_server.h
-    4872 kernels/llama_cpp/scalar.h      15626 rows/flat.h                     34277 peers/stops.h
-    4881 kernels/sets.h                  15696 rows/logprobs.h                 34336 peers/wishes.h
-    4930 kernels/vectors.h               15839 rows/support.h                  34378 peers/fields.h
-    5012 kernels/avx512.h                15984 rows/step.h                     34689 peers/requests.h
-    5097 kernels/avx2.h                  16001 run/apply.h                     34897 vocab/pieces.h
-    5161 kernels/sse2.h                  16068 run/writing.h                   35075 vocab/tokenizer_json.h
-    5178 kernels/neon.h                  16167 run/arrays.h                    35293 vocab/gguf.h
-    5201 kernels/wasm.h                  16248 run/walk.h                      35468 shards/head.h
-    5217 kernels/generic.h               16356 run/again.h                     35553 shards/bytes.h
-    5237 kernels/shared.h                16421 run/finish.h                    35650 shards/merging.h
-    5361 kernels/passes.h                16462 run/draw.h                      35939 shards/row.h
-    6045 kernels/llama_cpp/passes.h      16550 run/sample.h                    36062 shards/answers.h
-    6097 kernels/check.h                 16687 run/explain.h                   36506 shards/logprobs.h
-    6119 kernels/dispatch.h              16802 watermark/making.h              36764 shards/taking.h
-    6318 core/thresholds.h               17023 watermark/tails.h               36901 shards/asking.h
-    6411 core/array.h                    17120 watermark/detect.h              37030 shards/prefix.h
-    6826 core/table.h                    17345 run/verify.h                    37252 shards/plans.h
-    6997 core/windows.h                  17450 run/batch.h                     37698 samplers/plans.h
-    7085 constraints/record.h            17636 run/replay.h                    37960 shards/way.h
-    7155 watermark/record.h              17721 run/guide.h                     38106 shards/memory.h
-    7174 rows/work.h                     17762 life/state.h                    38175 shards/batch.h
-    7207 life/past.h                     17923 operator/weights.h              38579 drafts/head.h
-    7266 core/record.h                   17998 operator/search.h               38630 drafts/block.h
-    7431 core/plans.h                    18129 operator/run.h                  38813 drafts/tree.h
-    7457 core/fields.h                   18289 kv/cells.h                      38936 drafts/relaxed.h
-    7554 core/owners.h                   18313 kv/making.h                     39017 drafts/ngram.h
-    7621 core/mt19937.h                  18533 kv/slot.h                       39153 search/head.h
-    7676 core/no_mt19937.h               18665 kv/sequences.h                  39373 search/rows.h
-    7700 core/making.h                   18795 kv/data.h                       39455 search/states.h
-    7858 core/streams.h                  18924 kv/update.h                     39542 search/beams.h
-    7894 life/state_fields.h             19042 kv/state.h                      39925 search/unmask.h
-    7982 samplers/llama_cpp.h            19241 llama_cpp/functions.h           40071 text/automaton.h
-    8122 samplers/logit_bias.h           19303 llama_cpp/object.h              40142 grammar/patterns.h
-    8206 samplers/patch.h                19356 llama_cpp/vocabulary.h          40291 constraints/automaton.h
-    8254 samplers/penalties.h            19431 text/reading.h                  40330 constraints/making.h
-    8396 samplers/dry.h                  19537 text/strings.h                  40576 constraints/sampler.h
-    8928 samplers/cut.h                  19635 text/values.h                   40665 constraints/constructors.h
-    8948 samplers/top_n_sigma.h          19789 text/documents.h                41043 constraints/patterns.h
-    9084 samplers/top_k.h                19862 grammar/head.h                  41132 constraints/looking.h
-    9139 samplers/tail_free.h            19866 grammar/tree.h                  41202 constraints/thinking.h
-    9256 samplers/typical.h              20516 grammar/building.h              41445 constraints/schedule.h
-    9317 samplers/top_p.h                20916 grammar/finishing.h             41528 constraints/accepting.h
-    9353 samplers/min_p.h                21219 grammar/reading.h               41709 constraints/drawing.h
-    9389 samplers/by_sums.h              21308 grammar/gbnf.h                  41946 constraints/state.h
-    9518 samplers/top_h.h                21601 grammar/regex.h                 42010 constraints/kind.h
-    9568 samplers/min_k.h                22018 grammar/derivatives.h           42069 constraints/top_p_decay.h
-    9627 samplers/xtc.h                  22710 grammar/searching.h             42145 constraints/timestamps.h
-    9748 samplers/infill.h               22994 grammar/vocabulary.h            42339 constraints/accessors.h
-    9855 samplers/temperature.h          23448 grammar/triggers.h              42446 stop/head.h
-   10024 samplers/smoothing.h            23922 grammar/matcher.h               42511 stop/search.h
-   10105 samplers/softmax.h              24201 grammar/cache.h                 42632 stop/making.h
-   10134 samplers/drafted.h              24484 grammar/moving.h                42789 stop/text.h
-   10159 samplers/greedy.h               24935 grammar/visits.h                42941 stop/patterns.h
-   10189 samplers/choose.h               25225 grammar/states.h                43013 stop/settings.h
-   10275 samplers/ratio.h                25402 grammar/items.h                 43044 core/kinds.h
-   10339 samplers/draw.h                 25526 grammar/masks.h                 43086 base/restore.h
-   10429 samplers/dist.h                 25729 grammar/runs.h                  43099 api/license.h
-   10455 samplers/gumbel.h               25941 grammar/entries.h
+       2 api/opening.h                   10587 watermark/function.h            26537 grammar/accepting.h
+     322 api/config.h                    10700 watermark/text.h                26877 grammar/history.h
+     353 api/types.h                     10886 watermark/draw.h                26978 grammar/waiting.h
+     675 api/missing.h                   11091 samplers/mirostat.h             27285 grammar/room.h
+     690 api/sample.h                    11314 samplers/adaptive_p.h           27651 grammar/sampler.h
+     892 api/chains.h                    11463 samplers/ras.h                  27905 grammar/forced.h
+    1198 api/samplers.h                  11526 samplers/replay.h               28092 grammar/hooks.h
+    1592 api/gumbel.h                    11577 samplers/custom.h               28213 schema/head.h
+    1621 api/operator.h                  11626 config/describe.h               28428 schema/errors.h
+    1680 api/kv.h                        11795 config/from_params.h            28543 schema/collections.h
+    1877 api/llama_cpp.h                 11851 config/orders.h                 28576 schema/references.h
+    1925 api/text_error.h                12123 config/numbers.h                28892 schema/strings.h
+    1944 api/grammar.h                   12268 config/set.h                    28957 schema/numbers.h
+    2293 api/shards.h                    12444 config/texts.h                  29178 schema/sets.h
+    2406 api/peers.h                     12623 config/settings.h               29454 schema/formats.h
+    2552 api/drafts.h                    12738 life/rollback.h                 29733 schema/scalars.h
+    2711 api/constraints.h               12976 life/chain.h                    30049 schema/styles.h
+    3114 api/watermark.h                 13272 life/members.h                  30217 schema/goals.h
+    3288 api/stop.h                      13382 life/update.h                   30457 schema/tagged.h
+    3428 api/vocab.h                     13552 life/copy.h                     30528 schema/alternatives.h
+    3471 api/search.h                    13721 rows/row.h                      31068 schema/objects.h
+    3653 api/parts.h                     13921 rows/reserve.h                  31657 schema/arrays.h
+    3705 base/switches.h                 13989 rows/pieces.h                   32025 schema/satisfiable.h
+    4008 base/random.h                   14098 rows/compact.h                  32193 schema/whole.h
+    4028 base/mt19937.h                  14279 rows/sums.h                     32376 tags/head.h
+    4100 base/exact.h                    14406 rows/changes.h                  32503 tags/words.h
+    4317 base/bits128.h                  14483 rows/cuts.h                     32619 tags/inside.h
+    4393 base/elements.h                 14939 rows/typical.h                  32763 tags/formats.h
+    4519 watermark/colours.h             15247 rows/tail_free.h                33208 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15315 rows/selecting.h                33456 grammar/grammars.h
+    4604 kernels/contract.h              15458 rows/mirostat.h                 33524 peers/tables.h
+    4690 kernels/scalar.h                15538 watermark/rows.h                33983 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15648 rows/flat.h                     34479 peers/llama_server.h
+    4903 kernels/sets.h                  15718 rows/logprobs.h                 34547 peers/stops.h
+    4952 kernels/vectors.h               15861 rows/support.h                  34606 peers/wishes.h
+    5034 kernels/avx512.h                16006 rows/step.h                     34648 peers/fields.h
+    5119 kernels/avx2.h                  16023 run/apply.h                     34959 peers/requests.h
+    5183 kernels/sse2.h                  16090 run/writing.h                   35167 vocab/pieces.h
+    5200 kernels/neon.h                  16189 run/arrays.h                    35345 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16270 run/walk.h                      35563 vocab/gguf.h
+    5239 kernels/generic.h               16378 run/again.h                     35738 shards/head.h
+    5259 kernels/shared.h                16443 run/finish.h                    35823 shards/bytes.h
+    5383 kernels/passes.h                16484 run/draw.h                      35920 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16572 run/sample.h                    36209 shards/row.h
+    6119 kernels/check.h                 16709 run/explain.h                   36332 shards/answers.h
+    6141 kernels/dispatch.h              16824 watermark/making.h              36776 shards/logprobs.h
+    6340 core/thresholds.h               17045 watermark/tails.h               37034 shards/taking.h
+    6433 core/array.h                    17142 watermark/detect.h              37171 shards/asking.h
+    6848 core/table.h                    17367 run/verify.h                    37300 shards/prefix.h
+    7019 core/windows.h                  17472 run/batch.h                     37522 shards/plans.h
+    7107 constraints/record.h            17658 run/replay.h                    37968 samplers/plans.h
+    7177 watermark/record.h              17743 run/guide.h                     38230 shards/way.h
+    7196 rows/work.h                     17784 life/state.h                    38376 shards/memory.h
+    7229 life/past.h                     17945 operator/weights.h              38445 shards/batch.h
+    7288 core/record.h                   18020 operator/search.h               38849 drafts/head.h
+    7453 core/plans.h                    18151 operator/run.h                  38900 drafts/block.h
+    7479 core/fields.h                   18311 kv/cells.h                      39083 drafts/tree.h
+    7576 core/owners.h                   18335 kv/making.h                     39206 drafts/relaxed.h
+    7643 core/mt19937.h                  18555 kv/slot.h                       39287 drafts/ngram.h
+    7698 core/no_mt19937.h               18687 kv/sequences.h                  39423 search/head.h
+    7722 core/making.h                   18817 kv/data.h                       39643 search/rows.h
+    7880 core/streams.h                  18946 kv/update.h                     39725 search/states.h
+    7916 life/state_fields.h             19064 kv/state.h                      39812 search/beams.h
+    8004 samplers/llama_cpp.h            19263 llama_cpp/functions.h           40195 search/unmask.h
+    8144 samplers/logit_bias.h           19325 llama_cpp/object.h              40341 text/automaton.h
+    8228 samplers/patch.h                19378 llama_cpp/vocabulary.h          40412 grammar/patterns.h
+    8276 samplers/penalties.h            19453 text/reading.h                  40561 constraints/automaton.h
+    8418 samplers/dry.h                  19559 text/strings.h                  40600 constraints/making.h
+    8950 samplers/cut.h                  19657 text/values.h                   40846 constraints/sampler.h
+    8970 samplers/top_n_sigma.h          19811 text/documents.h                40935 constraints/constructors.h
+    9106 samplers/top_k.h                19884 grammar/head.h                  41313 constraints/patterns.h
+    9161 samplers/tail_free.h            19888 grammar/tree.h                  41402 constraints/looking.h
+    9278 samplers/typical.h              20538 grammar/building.h              41472 constraints/thinking.h
+    9339 samplers/top_p.h                20938 grammar/finishing.h             41715 constraints/schedule.h
+    9375 samplers/min_p.h                21241 grammar/reading.h               41798 constraints/accepting.h
+    9411 samplers/by_sums.h              21330 grammar/gbnf.h                  41979 constraints/drawing.h
+    9540 samplers/top_h.h                21623 grammar/regex.h                 42216 constraints/state.h
+    9590 samplers/min_k.h                22040 grammar/derivatives.h           42280 constraints/kind.h
+    9649 samplers/xtc.h                  22732 grammar/searching.h             42339 constraints/top_p_decay.h
+    9770 samplers/infill.h               23016 grammar/vocabulary.h            42415 constraints/timestamps.h
+    9877 samplers/temperature.h          23470 grammar/triggers.h              42609 constraints/accessors.h
+   10046 samplers/smoothing.h            23944 grammar/matcher.h               42716 stop/head.h
+   10127 samplers/softmax.h              24223 grammar/cache.h                 42781 stop/search.h
+   10156 samplers/drafted.h              24506 grammar/moving.h                42902 stop/making.h
+   10181 samplers/greedy.h               24957 grammar/visits.h                43059 stop/text.h
+   10211 samplers/choose.h               25247 grammar/states.h                43211 stop/patterns.h
+   10297 samplers/ratio.h                25424 grammar/items.h                 43283 stop/settings.h
+   10361 samplers/draw.h                 25548 grammar/masks.h                 43314 core/kinds.h
+   10451 samplers/dist.h                 25751 grammar/runs.h                  43356 base/restore.h
+   10477 samplers/gumbel.h               25963 grammar/entries.h               43369 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2041,6 +2041,28 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
                                          samp_grammar_error *error);
 /* Free a grammar; NULL is allowed. */
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
+
+/* samp_builtin_tag -- writes the structural tag of a model's tool calls, for samp_grammar_init: the texts that the
+     model may write, with calls of these tools in the form that it was trained on.
+     model    llama, qwen_3 (qwen), qwen_3_coder (qwen_3_5, qwen_coder), exaone, glm_4_7 (glm47), minimax, kimi,
+              kimi_k3, deepseek_r1, deepseek_v3_1, deepseek_v3_2, deepseek_v4, cohere, harmony (gpt-oss)
+     tools    the tools of a request to OpenAI's API, as JSON: [{"type":"function","function":{"name":...,
+              "parameters":...}} ...]. A function without parameters, or with "strict": false, takes any object. NULL or
+              []: no tools, so no calls
+     options  words separated by spaces (NULL: none). "required": there is at least one call, and no text before it;
+              "one": at most one call (with "required" and one tool it is a tool_choice with a name); "thinking": the
+              text begins within the model's thinking; without it behind that, or where the model does not think
+     text     [size] gets the tag and a final 0, as much of it as fits (may be NULL if size is 0)
+     Returns  the length of the whole tag without the final 0, as snprintf; SAMP_E_NULL (model, text), SAMP_E_NAME
+              (model), SAMP_E_RANGE (options), SAMP_E_EMPTY ("required" without tools), SAMP_E_FORMAT or
+              SAMP_E_UNSUPPORTED (tools, with the place in *error, which may be NULL); SAMP_E_NOMEM. samp_grammar_init
+              reads the schemas, this function does not.
+     Text     Free text does not contain the marks of thinking, nor other marks of the model that would be read as a
+              part of a call. Behind calls text may follow; not in harmony and kimi_k3, with "one", or behind a section
+              of calls (minimax, kimi, deepseek, cohere) that is required.
+     Source   XGrammar's built-in structural tags, whose names these are; the models' chat templates. */
+SAMP_API int64_t samp_builtin_tag(const char *model, const char *tools, const char *options, char *text, size_t size,
+                                  samp_text_error *error);
 
 /* A vocabulary that is prepared for grammars: its tokens as a trie. */
 typedef struct samp_vocab_index samp_vocab_index;
@@ -33181,6 +33203,254 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
     SAMP_FREE(g.x.deriver.memo);
     sampi_json_free(&g.x.doc);
     return all;
+}
+
+/* ---- src/tags/models.h ---- */
+/* ---- structural tags: models' tool calls ----
+  How models write their calls of tools, as templates of structural tags; samp_builtin_tag fills in the tools. */
+
+/* clang-format off */
+#define SAMPI_TAG_ARGUMENTS(style) "{'type':'json_schema','style':'" style "','json_schema':%P}"
+#define SAMPI_TAG_CALL(begin, style, end) \
+    "{'begin':'" begin "','content':" SAMPI_TAG_ARGUMENTS(style) ",'end':'" end "'}"
+/* a call with a number behind `begin` */
+#define SAMPI_TAG_NUMBERED(begin, behind, style, end) \
+    "{'begin':'" begin "','content':{'type':'sequence','elements':[{'type':'regex','pattern':'[0-9]+'}," \
+    SAMPI_TAG_TEXT(behind) "," SAMPI_TAG_ARGUMENTS(style) "]},'end':'" end "'}"
+#define SAMPI_TAG_TEXT(text) "{'type':'const_string','value':'" text "'}"
+#define SAMPI_TAG_ONE "%+O,'stop_after_first':true%."
+/* the text up to the end of thinking, and `behind` after it; then `text` */
+#define SAMPI_TAG_THINK(end, behind, text) \
+    "%+K{'type':'sequence','elements':[{'type':'tag','begin':'','content':{'type':'any_text'},'end':'" end "'}," \
+    behind "%." text "%+K]}%."
+#define SAMPI_TAG_THINKS "'<think>','</think>'"
+#define SAMPI_TAG_BREAK SAMPI_TAG_TEXT("\\n\\n") ","
+/* free text with calls in it; `out`: what the text does not contain */
+#define SAMPI_TAG_FREE(trigger, out) \
+    "%-T{'type':'any_text','excludes':[" out "]}%." \
+    "%+T{'type':'triggered_tags','triggers':['" trigger "'],'tags':[%T],'excludes':[" out "]" \
+    "%+R,'at_least_one':true%." SAMPI_TAG_ONE "}%."
+/* free text, and sections with calls in it; with "required" the text is `before` and the section */
+#define SAMPI_TAG_SECTION(before, trigger, more, separator, end, out) \
+    "%-T{'type':'any_text','excludes':[" out "]}%." \
+    "%+T%-R{'type':'triggered_tags','triggers':['" trigger "'],'tags':[%." \
+    "{'type':'tag','begin':'%+R" before "%." trigger more "','content':" SAMPI_TAG_LIST(separator) \
+    ",'end':'" end "'}" \
+    "%-R],'excludes':[" out "]" SAMPI_TAG_ONE "}%.%."
+#define SAMPI_TAG_LIST(separator) \
+    "{'type':'tags_with_separator','separator':'" separator "','at_least_one':true,'tags':[%T]" SAMPI_TAG_ONE "}"
+/* the marks of DeepSeek's tokens: U+FF5C, U+2581 */
+#define SAMPI_BAR "\xef\xbd\x9c"
+#define SAMPI_LOW "\xe2\x96\x81"
+#define SAMPI_DEEP(name) "<" SAMPI_BAR "tool" SAMPI_LOW name SAMPI_BAR ">"
+#define SAMPI_FENCE "\\u0060\\u0060\\u0060"
+#define SAMPI_DEEPSEEK(separator) \
+    SAMPI_TAG_THINK("</think>", "", \
+        SAMPI_TAG_SECTION("", SAMPI_DEEP("calls" SAMPI_LOW "begin"), "", separator, \
+                          SAMPI_DEEP("calls" SAMPI_LOW "end"), SAMPI_TAG_THINKS))
+#define SAMPI_DEEPSEEK_CALL(begin, end) \
+    SAMPI_TAG_CALL(SAMPI_DEEP("call" SAMPI_LOW "begin") begin, "json", end SAMPI_DEEP("call" SAMPI_LOW "end"))
+#define SAMPI_DSML_CALLS(calls) \
+    SAMPI_TAG_THINK("</think>", "", \
+        SAMPI_TAG_SECTION("\\n\\n", "<" SAMPI_DSML calls ">", "\\n", "", "</" SAMPI_DSML calls ">", SAMPI_TAG_THINKS))
+#define SAMPI_DSML_CALL \
+    SAMPI_TAG_CALL("<" SAMPI_DSML "invoke name=`%N`>\\n", "deepseek_xml", "</" SAMPI_DSML "invoke>\\n")
+#define SAMPI_GLM_OUT \
+    "%-T'<tool_call>',%.'</tool_call>','<arg_key>','</arg_key>','<arg_value>','</arg_value>'," SAMPI_TAG_THINKS
+#define SAMPI_KIMI_TEXT(begin, end) \
+    "{'type':'tag','begin':'" begin "','content':{'type':'any_text','excludes':['<|open|>','<|close|>']}," \
+    "'end':'<|close|>" end "<|sep|>'}"
+#define SAMPI_KIMI_TOOLS \
+    "{'type':'repeat','min':%+R1%.%-R0%.,'max':1,'content':" \
+    "{'type':'tag','begin':'<|open|>tools<|sep|>','content':" SAMPI_TAG_LIST("") ",'end':'<|close|>tools<|sep|>'}}"
+#define SAMPI_HARMONY_CALL(begin) SAMPI_TAG_CALL(begin "<|message|>", "json", "<|call|>")
+#define SAMPI_HARMONY_TEXT(channel, end) \
+    "{'type':'tag','begin':'<|channel|>" channel "<|message|>','content':{'type':'any_text'},'end':[" end "]}"
+#define SAMPI_HARMONY_ENDS "'<|end|>','<|return|>'"
+
+static const struct {
+    const char *names; /* separated by semicolons */
+    const char *call, *text;
+} sampi_tag_models[] = {
+    { "llama", SAMPI_TAG_CALL("{`name`: `%N`, `parameters`: ", "json", "}"),
+      SAMPI_TAG_FREE("{`name`: ", SAMPI_TAG_THINKS) },
+    { "qwen_3;qwen",
+      SAMPI_TAG_CALL("<tool_call>\\n{`name`: `%N`, `arguments`: ", "json", "}\\n</tool_call>"),
+      SAMPI_TAG_THINK("</think>", SAMPI_TAG_BREAK, SAMPI_TAG_FREE("<tool_call>", SAMPI_TAG_THINKS)) },
+    { "exaone",
+      SAMPI_TAG_CALL("<tool_call>{`name`: `%N`, `arguments`: ", "json", "}</tool_call>"),
+      SAMPI_TAG_THINK("</think>", SAMPI_TAG_BREAK, SAMPI_TAG_FREE("<tool_call>", SAMPI_TAG_THINKS)) },
+    { "qwen_3_5;qwen_3_coder;qwen_coder",
+      SAMPI_TAG_CALL("<tool_call>\\n<function=%N>\\n", "qwen_xml", "\\n</function>\\n</tool_call>"),
+      SAMPI_TAG_THINK("</think>", SAMPI_TAG_BREAK, SAMPI_TAG_FREE("<tool_call>\\n<function=", SAMPI_TAG_THINKS)) },
+    { "glm_4_7;glm47",
+      SAMPI_TAG_CALL("<tool_call>%N", "glm_xml", "</tool_call>"),
+      SAMPI_TAG_THINK("</think>", "", SAMPI_TAG_FREE("<tool_call>", SAMPI_GLM_OUT)) },
+    { "minimax",
+      SAMPI_TAG_CALL("<invoke name=`%N`>\\n", "minimax_xml", "</invoke>\\n"),
+      SAMPI_TAG_THINK("</think>", SAMPI_TAG_BREAK,
+          SAMPI_TAG_SECTION("\\n", "<minimax:tool_call>", "\\n", "", "</minimax:tool_call>", SAMPI_TAG_THINKS)) },
+    { "kimi",
+      SAMPI_TAG_NUMBERED("<|tool_call_begin|>functions.%N:", "<|tool_call_argument_begin|>", "json",
+                         "<|tool_call_end|>"),
+      SAMPI_TAG_THINK("</think>", "",
+          SAMPI_TAG_SECTION("", "<|tool_calls_section_begin|>", "", "", "<|tool_calls_section_end|>",
+                            "'<|tool_call_begin|>'," SAMPI_TAG_THINKS)) },
+    { "kimi_k3",
+      SAMPI_TAG_NUMBERED("<|open|>call tool=`%N` index=`", "`<|sep|>", "kimi_k3_xml", "<|close|>call<|sep|>"),
+      "{'type':'sequence','elements':[%+K" SAMPI_KIMI_TEXT("", "think") ",%."
+      SAMPI_KIMI_TEXT("%+K<|open|>response<|sep|>%.", "response") "%+T," SAMPI_KIMI_TOOLS "%.,"
+      SAMPI_TAG_TEXT("<|close|>message<|sep|>") "]}" },
+    { "deepseek_r1",
+      SAMPI_DEEPSEEK_CALL("function" SAMPI_DEEP("sep") "%N\\n" SAMPI_FENCE "json\\n", "\\n" SAMPI_FENCE),
+      SAMPI_DEEPSEEK("\\n") },
+    { "deepseek_v3_1", SAMPI_DEEPSEEK_CALL("%N" SAMPI_DEEP("sep"), ""), SAMPI_DEEPSEEK("") },
+    { "deepseek_v3_2", SAMPI_DSML_CALL, SAMPI_DSML_CALLS("function_calls") },
+    { "deepseek_v4", SAMPI_DSML_CALL, SAMPI_DSML_CALLS("tool_calls") },
+    { "cohere",
+      SAMPI_TAG_NUMBERED("<cofl:tool_call id=`", "` name=`%N`>", "cohere_xml", "</cofl:tool_call>"),
+      SAMPI_TAG_THINK("<|END_THINKING|>", "",
+          SAMPI_TAG_SECTION("", "<cofl:tool_calls>", "", "", "</cofl:tool_calls>",
+                            "'<|START_THINKING|>','<|END_THINKING|>'")) },
+    { "harmony", /* gpt-oss */
+      SAMPI_HARMONY_CALL("<|channel|>commentary to=functions.%N<|constrain|>json") ","
+      SAMPI_HARMONY_CALL("<|channel|>commentary to=functions.%N <|constrain|>json") ","
+      SAMPI_HARMONY_CALL(" to=functions.%N<|channel|>commentary <|constrain|>json") ","
+      SAMPI_HARMONY_CALL(" to=functions.%N<|channel|>commentary json"),
+      "{'type':'sequence','elements':[%+K{'type':'star','content':{'type':'sequence','elements':["
+      SAMPI_HARMONY_TEXT("analysis", "'<|end|>'") "," SAMPI_TAG_TEXT("<|start|>assistant") "]}},%."
+      "{'type':'tags_with_separator','separator':'<|start|>assistant','at_least_one':true,'tags':[%+T%T%."
+      "%-R%+T,%." SAMPI_HARMONY_TEXT("final", SAMPI_HARMONY_ENDS)
+      "%+K," SAMPI_HARMONY_TEXT("analysis", SAMPI_HARMONY_ENDS) "%.%.]" SAMPI_TAG_ONE "}]}" }
+};
+/* clang-format on */
+
+/* What fills in a template. The document has the tools. */
+typedef struct sampi_tag_maker {
+    sampi_tags tags;
+    const char *call;
+    bool with[4]; /* T, R, O, K */
+    char *text;   /* [size] */
+    size_t size, n;
+} sampi_tag_maker;
+
+static SAMPI_COLD void sampi_tag_write(sampi_tag_maker *m, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++, m->n++)
+        if (m->n + 1 < m->size) m->text[m->n] = text[i];
+}
+
+/* Returns the function of a tool of OpenAI's form, {"type":"function","function":{"name","parameters"}}; -1 if it is
+   none, which is an error. */
+static SAMPI_COLD int32_t sampi_tag_function(sampi_tags *g, int32_t tool)
+{
+    size_t n = 0;
+    if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_malformed(&g->x, tool, "expected a tool"), -1;
+    const int32_t type = sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING);
+    const char *text = type < 0 ? "" : sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    if (type >= 0 && (n != 8 || memcmp(text, "function", 8)))
+        sampi_refuse(&g->x, type, "tools other than functions are not supported");
+    const int32_t function = g->x.status ? -1 : sampi_tags_required(g, tool, "function", SAMPI_JSON_OBJECT);
+    const int32_t name = function < 0 ? -1 : sampi_tags_required(g, function, "name", SAMPI_JSON_STRING);
+    const int32_t schema = function < 0 ? -1 : sampi_tags_member(g, function, "parameters");
+    if (name < 0) return -1;
+    text = sampi_doc_text(&g->x, sampi_doc(&g->x, name)->text, &n);
+    bool good = n > 0;
+    for (size_t i = 0; i < n; i++) good = good && (unsigned char)text[i] > ' ' && !strchr("\"\\<>", text[i]);
+    if (!good) sampi_malformed(&g->x, name, "expected a name without blanks, quotes, \\ and < >");
+    if (schema >= 0 && sampi_doc(&g->x, schema)->kind < SAMPI_JSON_OBJECT &&
+        sampi_doc(&g->x, schema)->kind > SAMPI_JSON_TRUE)
+        sampi_malformed(&g->x, schema, "expected a schema");
+    return g->x.status ? -1 : function;
+}
+
+/* Fills in a template. `function` is the tool's node in the document, or -1 outside of calls. */
+static SAMPI_COLD void sampi_tag_expand(sampi_tag_maker *m, const char *text, int32_t function)
+{
+    static const char conditions[] = "TROK";
+    const sampi_tags *g = &m->tags;
+    int32_t skipped = 0; /* how many of the conditions around the place are skipped, from the first that fails on */
+    for (; *text; text++) {
+        const char c = *text == '%' ? *++text : 0;
+        size_t n;
+        if (c == '+' || c == '-') {
+            const bool is = m->with[strchr(conditions, *++text) - conditions];
+            skipped += skipped || is != (c == '+');
+        } else if (c == '.') {
+            skipped -= skipped > 0;
+        } else if (skipped) {
+            continue;
+        } else if (c == 'T') {
+            for (int32_t i = sampi_doc(&g->x, 0)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+                sampi_tag_expand(m, m->call, sampi_tags_member(g, i, "function"));
+                if (sampi_doc(&g->x, i)->next >= 0) sampi_tag_write(m, ",", 1);
+            }
+        } else if (c == 'N') {
+            const int32_t name = sampi_tags_member(g, function, "name");
+            const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, name)->text, &n);
+            sampi_tag_write(m, bytes, n);
+        } else if (c == 'P') {
+            const int32_t schema = sampi_tags_member(g, function, "parameters"),
+                          strict = sampi_tags_member(g, function, "strict");
+            if (schema < 0 || sampi_tags_is(g, schema, SAMPI_JSON_NULL) || sampi_tags_is(g, strict, SAMPI_JSON_FALSE))
+                sampi_tag_write(m, "{\"type\":\"object\"}", 17);
+            else
+                sampi_tag_write(m, g->x.doc.source + sampi_doc(&g->x, schema)->at,
+                                sampi_tags_value_length(&g->x.doc, schema));
+        } else {
+            const char *quote = *text == '\'' ? "\"" : *text == '`' ? "\\\"" : NULL;
+            sampi_tag_write(m, quote ? quote : text, quote ? strlen(quote) : 1);
+        }
+    }
+}
+
+SAMP_API int64_t samp_builtin_tag(const char *model, const char *tools, const char *options, char *text, size_t size,
+                                  samp_text_error *error)
+{
+    static const char *const words[] = { "", "required", "one", "thinking" };
+    const size_t n_models = sizeof sampi_tag_models / sizeof *sampi_tag_models;
+    samp_text_error mine;
+    sampi_tag_maker m;
+    size_t at = 0;
+    memset(&m, 0, sizeof m);
+    memset(error ? error : &mine, 0, sizeof mine);
+    m.text = text;
+    m.size = size;
+    sampi_json *doc = &m.tags.x.doc;
+    const char *source = tools ? tools : "[]";
+    int status = sampi_json_read(doc, source, strlen(source), error ? error : &mine);
+    if (!status && (!model || (!text && size)))
+        status = sampi_json_fail(doc, 0, SAMP_E_NULL, "model or text is NULL");
+    while (!status && at < n_models && !sampi_tags_is_listed(sampi_tag_models[at].names, ';', model, strlen(model)))
+        at++;
+    if (!status && at == n_models) status = sampi_json_fail(doc, 0, SAMP_E_NAME, "model: this name is not known");
+    for (const char *word = options ? options : ""; *word && !status;) {
+        const size_t n = strcspn(word, " ");
+        int i = 1;
+        while (i < 4 && (strlen(words[i]) != n || memcmp(words[i], word, n))) i++;
+        if (i == 4 && n) status = sampi_json_fail(doc, 0, SAMP_E_RANGE, "options: expected required, one, thinking");
+        if (i < 4) m.with[i] = true;
+        word += n + (word[n] == ' ');
+    }
+    m.tags.x.status = status;
+    if (!status && !sampi_tags_is(&m.tags, 0, SAMPI_JSON_ARRAY))
+        sampi_malformed(&m.tags.x, 0, "expected a list of tools");
+    m.with[0] = !m.tags.x.status && sampi_doc(&m.tags.x, 0)->n > 0;
+    if (!m.tags.x.status && m.with[1] && !m.with[0])
+        sampi_schema_fail(&m.tags.x, 0, SAMP_E_EMPTY, "a call is required, and there is no tool");
+    for (int32_t i = m.with[0] ? sampi_doc(&m.tags.x, 0)->first : -1; i >= 0 && !m.tags.x.status;
+         i = sampi_doc(&m.tags.x, i)->next)
+        sampi_tag_function(&m.tags, i);
+    status = m.tags.x.status;
+    if (!status) {
+        m.call = sampi_tag_models[at].call;
+        sampi_tag_write(&m, "{\"type\":\"structural_tag\",\"format\":", 34);
+        sampi_tag_expand(&m, sampi_tag_models[at].text, -1);
+        sampi_tag_write(&m, "}", 1);
+    }
+    if (size && text) text[m.n < size ? m.n : size - 1] = 0;
+    if (doc->nodes) sampi_json_free(doc);
+    return status ? status : (int64_t)m.n;
 }
 
 /* ---- src/grammar/grammars.h ---- */

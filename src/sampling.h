@@ -485,6 +485,7 @@ extern "C" {
 #include "tags/words.h"
 #include "tags/inside.h"
 #include "tags/formats.h"
+#include "tags/models.h"
 #include "grammar/grammars.h"
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 

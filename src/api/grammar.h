@@ -98,6 +98,28 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
 /* Free a grammar; NULL is allowed. */
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
 
+/* samp_builtin_tag -- writes the structural tag of a model's tool calls, for samp_grammar_init: the texts that the
+     model may write, with calls of these tools in the form that it was trained on.
+     model    llama, qwen_3 (qwen), qwen_3_coder (qwen_3_5, qwen_coder), exaone, glm_4_7 (glm47), minimax, kimi,
+              kimi_k3, deepseek_r1, deepseek_v3_1, deepseek_v3_2, deepseek_v4, cohere, harmony (gpt-oss)
+     tools    the tools of a request to OpenAI's API, as JSON: [{"type":"function","function":{"name":...,
+              "parameters":...}} ...]. A function without parameters, or with "strict": false, takes any object. NULL or
+              []: no tools, so no calls
+     options  words separated by spaces (NULL: none). "required": there is at least one call, and no text before it;
+              "one": at most one call (with "required" and one tool it is a tool_choice with a name); "thinking": the
+              text begins within the model's thinking; without it behind that, or where the model does not think
+     text     [size] gets the tag and a final 0, as much of it as fits (may be NULL if size is 0)
+     Returns  the length of the whole tag without the final 0, as snprintf; SAMP_E_NULL (model, text), SAMP_E_NAME
+              (model), SAMP_E_RANGE (options), SAMP_E_EMPTY ("required" without tools), SAMP_E_FORMAT or
+              SAMP_E_UNSUPPORTED (tools, with the place in *error, which may be NULL); SAMP_E_NOMEM. samp_grammar_init
+              reads the schemas, this function does not.
+     Text     Free text does not contain the marks of thinking, nor other marks of the model that would be read as a
+              part of a call. Behind calls text may follow; not in harmony and kimi_k3, with "one", or behind a section
+              of calls (minimax, kimi, deepseek, cohere) that is required.
+     Source   XGrammar's built-in structural tags, whose names these are; the models' chat templates. */
+SAMP_API int64_t samp_builtin_tag(const char *model, const char *tools, const char *options, char *text, size_t size,
+                                  samp_text_error *error);
+
 /* A vocabulary that is prepared for grammars: its tokens as a trie. */
 typedef struct samp_vocab_index samp_vocab_index;
 

@@ -48,8 +48,8 @@
        samp_state_save, samp_state_load, samp_clone
                                    save, load and copy a chain, which continues with the same tokens
        samp_random_sample_run      picks one index from a row, without samplers or state
-       samp_grammar_init, samp_init_grammar
-                                   allow only texts of a grammar or JSON schema (SAMPLING_GRAMMAR)
+       samp_grammar_init, samp_init_grammar, samp_builtin_tag
+                                   allow only texts of a grammar or JSON schema, calls of tools (SAMPLING_GRAMMAR)
        samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    ban or force tokens, limit thinking (SAMPLING_CONSTRAINTS)
        samp_init_schedule          samplers that are active at times only (SAMPLING_CONSTRAINTS)

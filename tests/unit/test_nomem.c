@@ -863,6 +863,21 @@ static const char another_schema[] =
     " \"additionalProperties\": false, \"propertyNames\": {\"maxLength\": 3},"
     " \"properties\": {\"k\": true, \"list\": {\"items\": [{\"type\": \"string\"}, true], \"minItems\": 1}}}";
 
+static int make_tag(world *w)
+{
+    static const char tools[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"properties\":"
+                                "{\"k\":{\"enum\":[\"a\",1]},\"l\":{\"maxLength\":3}}}}}]";
+    static char text[2048];
+    const int64_t n = samp_builtin_tag("cohere", tools, "thinking", text, sizeof text, NULL);
+    memory_is_back(w);
+    if (n > 0) note(w, text, (size_t)n);
+    samp_grammar_error error;
+    samp_grammar *g = n < 0 ? NULL : samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
+    memory_is_back(w);
+    samp_grammar_free(g);
+    return n < 0 ? (int)n : error.status;
+}
+
 static int read_grammar(world *w, samp_grammar_kind kind, const char *text, const char *root)
 {
     samp_grammar_error error;
@@ -1109,6 +1124,7 @@ typedef enum promise {
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, a_schema, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_STRUCTURAL_TAG, a_tag, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, another_schema, "ordered")) \
+    X(samp_builtin_tag, nothing, MAKES, make_tag(w)) \
     X(samp_vocab_init, nothing, MAKES, listed_vocabulary(w)) \
     X(samp_vocab_index_init, nothing, MAKES, index_of(w)) \
     X(samp_vocab_index_map, nothing, MAKES, mapped_index(w)) \

@@ -327,6 +327,226 @@ TEST(test_errors)
     }
 }
 
+/* ------------------------------------------------------------------------------------------ models' own tags */
+
+#define TOOLS \
+    "[{\"type\":\"function\",\"function\":{\"name\":\"weather\",\"parameters\":{\"type\":\"object\",\"properties\":" \
+    "{\"city\":{" \
+    "\"type\":\"string\"},\"days\":{\"type\":\"integer\"}},\"required\":[\"city\"]}}},\n" \
+    " {\"type\":\"function\",\"function\":{\"name\":\"stop.now\",\"parameters\":null}}]"
+#define ARGUMENTS  "{\"city\": \"Oslo\", \"days\": 3}"
+#define DEEP(name) "<\xef\xbd\x9ctool\xe2\x96\x81" name "\xef\xbd\x9c>"
+#define CALLS_OF(calls, call) \
+    DEEP("calls\xe2\x96\x81" \
+         "begin") \
+    calls call DEEP("calls\xe2\x96\x81" \
+                    "end")
+#define DEEP_CALL(text) \
+    DEEP("call\xe2\x96\x81" \
+         "begin") \
+    text DEEP("call\xe2\x96\x81" \
+              "end")
+#define QWEN(name, text)  "<tool_call>\n<function=" name ">\n" text "\n</function>\n</tool_call>"
+#define INVOKE(tag, text) "<" tag "invoke name=\"weather\">\n" text "\n</" tag "invoke>\n"
+#define KIMI3(text) \
+    "<|open|>tools<|sep|><|open|>call tool=\"weather\" index=\"1\"<|sep|>" text \
+    "<|close|>call<|sep|><|close|>tools<|sep|>"
+#define COHERE(text) \
+    "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"weather\">" text "</cofl:tool_call></cofl:tool_calls>"
+#define KIMI(text) "<|tool_calls_section_begin|>" text "<|tool_calls_section_end|>"
+#define KIMI_CALL(number) \
+    "<|tool_call_begin|>functions.weather:" number "<|tool_call_argument_begin|>" ARGUMENTS "<|tool_call_end|>"
+
+/* A whole call of each model, what must come before it, and how it differs from others. In good, bad: texts behind "auto",
+   then those with the options. */
+TEST(test_models)
+{
+    static const struct {
+        const char *model, *options, *good[4], *bad[5];
+    } cases[] = {
+        { "llama",
+          NULL,
+          { "", "hi", "{\"name\": \"weather\", \"parameters\": " ARGUMENTS "}",
+            "so: {\"name\": \"stop.now\", \"parameters\": {\"a\":1}}!" },
+          { "{\"name\": \"weather\", \"parameters\": {\"days\": 3}}", "{\"name\": \"rain\"", "<think>" } },
+        { "qwen_3",
+          "required",
+          { "<tool_call>\n{\"name\": \"weather\", \"arguments\": " ARGUMENTS "}\n</tool_call>" },
+          { "", "hi", "<tool_call>\n{\"name\": \"weather\", \"arguments\": {}}\n</tool_call>" } },
+        { "qwen",
+          "thinking",
+          { "well\n</think>\n\nhi",
+            "</think>\n\n<tool_call>\n{\"name\": \"stop.now\", \"arguments\": {}}\n</tool_call>" },
+          { "hi", "</think>hi" } },
+        { "exaone",
+          "",
+          { "<tool_call>{\"name\": \"weather\", \"arguments\": " ARGUMENTS "}</tool_call>" },
+          { "<tool_call>\n" } },
+        { "qwen_3_coder",
+          "thinking",
+          { "a</think>\n\nb" QWEN("weather", P("city", "\nOslo\n") "\n" P("days", "\n3\n")), "</think>\n\n" },
+          { "a", "</think>\n\n" QWEN("weather", P("days", "3")), "</think>\n\n" QWEN("wind", "") } },
+        { "qwen_3_5",
+          "required one",
+          { QWEN("weather", P("city", "Oslo")), QWEN("stop.now", "") },
+          { "", QWEN("stop.now", "") "x", QWEN("stop.now", "") QWEN("stop.now", "") } },
+        { "glm_4_7",
+          "",
+          { "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
+            "a <tool_call>stop.now</tool_call> b" },
+          { "<tool_call>wind", "</tool_call>", "<arg_key>", "<tool_call>weather\n</tool_call>" } },
+        { "minimax",
+          "required",
+          { "\n<minimax:tool_call>\n" INVOKE("", M("city", "Oslo") "\n" M("days", "3")) "</minimax:tool_call>" },
+          { "", "<minimax:tool_call>\n", "\n<minimax:tool_call>\n</minimax:tool_call>" } },
+        { "minimax",
+          "thinking",
+          { "x</think>\n\nhi <minimax:tool_call>\n" INVOKE("", M("city", "Oslo"))
+                INVOKE("", M("city", "Rome")) "</minimax:tool_call>" },
+          { "x" } },
+        { "kimi",
+          "",
+          { KIMI(KIMI_CALL("0")), "a" KIMI(KIMI_CALL("0") KIMI_CALL("12")) "b" },
+          { KIMI(""), KIMI(KIMI_CALL("x")), "<|tool_call_begin|>", "</think>" } },
+        { "kimi",
+          "one",
+          { "a" KIMI(KIMI_CALL("0")) },
+          { KIMI(KIMI_CALL("0") KIMI_CALL("1")), KIMI(KIMI_CALL("0")) "b" } },
+        { "kimi_k3",
+          "",
+          { "hi<|close|>response<|sep|>" KIMI3(K("city", "string", "Oslo")
+                                                   K("days", "number", "3")) "<|close|>message<|sep|>",
+            "hi<|close|>response<|sep|><|close|>message<|sep|>" },
+          { "hi", "<|open|>", "hi<|close|>message<|sep|>" } },
+        { "kimi_k3",
+          "required thinking",
+          { "a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|>" KIMI3(
+              K("city", "string", "Oslo")) "<|close|>message<|sep|>" },
+          { "a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|><|close|>message<|sep|>",
+            "a<|close|>response<|sep|>" } },
+        { "deepseek_r1",
+          "",
+          { "a" CALLS_OF(, DEEP_CALL("function" DEEP("sep") "weather\n```json\n" ARGUMENTS "\n```")),
+            CALLS_OF(DEEP_CALL("function" DEEP("sep") "stop.now\n```json\n{}\n```") "\n",
+                     DEEP_CALL("function" DEEP("sep") "stop.now\n```json\n{}\n```")) },
+          { CALLS_OF(, ""), CALLS_OF(, DEEP_CALL("function" DEEP("sep") "weather\n```json\n{}\n```")) } },
+        { "deepseek_v3_1",
+          "thinking required",
+          { "hm</think>" CALLS_OF(, DEEP_CALL("weather" DEEP("sep") ARGUMENTS)) },
+          { "hm</think>x", CALLS_OF(, DEEP_CALL("weather" DEEP("sep") ARGUMENTS)) } },
+        { "deepseek_v3_2",
+          "",
+          { "a\n\n<" DSML "function_calls>\n" INVOKE(
+              DSML, D("city", "true", "Oslo") "\n" D("days", "false", "3")) "</" DSML "function_calls>" },
+          { "<" DSML "function_calls>\n" INVOKE(DSML, D("city", "false", "Oslo")),
+            "<" DSML "function_calls></" DSML "function_calls>" } },
+        { "deepseek_v4",
+          "required",
+          { "\n\n<" DSML "tool_calls>\n" INVOKE(DSML, D("city", "true", "Oslo")) "</" DSML "tool_calls>" },
+          { "<" DSML "tool_calls>", "a" } },
+        { "cohere",
+          "thinking",
+          { "a<|END_THINKING|>b" COHERE(C("city", "raw", "Oslo") C("days", "json", "3")), "<|END_THINKING|>" },
+          { "a", "<|END_THINKING|>" COHERE(C("city", "json", "Oslo")) } },
+        { "harmony",
+          "thinking",
+          { "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.weather "
+            "<|constrain|>json<|message|>" ARGUMENTS "<|call|>",
+            "<|channel|>final<|message|>hi<|return|>",
+            " to=functions.stop.now<|channel|>commentary json<|message|>{}<|call|>" },
+          { "hi", "", "<|channel|>commentary to=functions.weather<|constrain|>json<|message|>{}<|call|>",
+            "<|channel|>analysis<|message|>hm<|end|><|channel|>" } },
+        { "harmony",
+          "required one",
+          { "<|channel|>commentary to=functions.weather<|constrain|>json<|message|>" ARGUMENTS "<|call|>" },
+          { "<|channel|>final<|message|>", "<|channel|>analysis<|message|>",
+            " to=functions.stop.now<|channel|>commentary json<|message|>{}<|call|><|start|>assistant" } },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        static char text[1 << 15];
+        samp_text_error error;
+        const int64_t n = samp_builtin_tag(cases[i].model, TOOLS, cases[i].options, text, sizeof text, &error);
+        if (n < 0) test_fail(__FILE__, __LINE__, "%s: %d %s", cases[i].model, (int)n, error.message);
+        assert_num(n, strlen(text));
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
+        if (!g) test_fail(__FILE__, __LINE__, "%s: %s\n%s", cases[i].model, error.message, text);
+        for (int k = 0; k < 4 && cases[i].good[k]; k++)
+            if (fares(g, cases[i].good[k]) != 1)
+                test_fail(__FILE__, __LINE__, "%s %s\n%s is refused\n%s", cases[i].model, cases[i].options,
+                          cases[i].good[k], text);
+        for (int k = 0; k < 5 && cases[i].bad[k]; k++)
+            if (fares(g, cases[i].bad[k]) == 1)
+                test_fail(__FILE__, __LINE__, "%s %s\n%s is taken", cases[i].model, cases[i].options,
+                          cases[i].bad[k]);
+        samp_grammar_free(g);
+    }
+}
+
+/* Every model with every option is a structural tag, with tools and without; what is wrong is told; the text is cut. */
+TEST(test_model_names)
+{
+    static const char *const names[] = { "llama",       "qwen_3",        "qwen",          "exaone",
+                                         "qwen_3_5",    "qwen_3_coder",  "qwen_coder",    "glm_4_7",
+                                         "glm47",       "minimax",       "kimi",          "kimi_k3",
+                                         "deepseek_r1", "deepseek_v3_1", "deepseek_v3_2", "deepseek_v4",
+                                         "cohere",      "harmony" };
+    static const char *const options[] = {
+        "", "required", "one", "thinking", "required one", "one thinking", "required thinking one"
+    };
+    static char text[1 << 15], cut[64];
+    samp_text_error error;
+    for (size_t i = 0; i < TEST_COUNT(names); i++)
+        for (size_t k = 0; k < 2 * TEST_COUNT(options); k++) {
+            const char *option = options[k / 2], *tools = k % 2 ? TOOLS : NULL;
+            const int64_t n = samp_builtin_tag(names[i], tools, option, text, sizeof text, &error);
+            if (!tools && strstr(option, "required")) {
+                assert_num(n, SAMP_E_EMPTY);
+                continue;
+            }
+            if (n < 0) test_fail(__FILE__, __LINE__, "%s: %d %s", names[i], (int)n, error.message);
+            samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
+            if (!g) test_fail(__FILE__, __LINE__, "%s %s: %s\n%s", names[i], option, error.message, text);
+            samp_grammar_free(g);
+            assert_num(samp_builtin_tag(names[i], tools, option, NULL, 0, NULL), n);
+            assert_num(samp_builtin_tag(names[i], tools, option, cut, sizeof cut, NULL), n);
+            assert_num(strlen(cut), sizeof cut - 1);
+            assert_memory_equal(cut, text, sizeof cut - 1);
+        }
+    static const struct {
+        const char *model, *tools, *options;
+        int status;
+        size_t line, column;
+        const char *says;
+    } cases[] = {
+        { NULL, NULL, NULL, SAMP_E_NULL, 1, 1, "model" },
+        { "gpt", NULL, NULL, SAMP_E_NAME, 1, 1, "model: this name is not known" },
+        { "qwen_3;qwen", NULL, NULL, SAMP_E_NAME, 1, 1, "model: this name is not known" },
+        { "llama", NULL, "always", SAMP_E_RANGE, 1, 1, "options: expected required, one, thinking" },
+        { "llama", "[", NULL, SAMP_E_FORMAT, 1, 2, "expected a value" },
+        { "llama", "{}", NULL, SAMP_E_FORMAT, 1, 1, ": expected a list of tools" },
+        { "llama", "[1]", NULL, SAMP_E_FORMAT, 1, 2, "/0: expected a tool" },
+        { "llama", "[{\"function\":{}}]", NULL, SAMP_E_FORMAT, 1, 2, "/0: type is missing" },
+        { "llama", "[\n{\"type\":\"web_search\"}]", NULL, SAMP_E_UNSUPPORTED, 2, 9,
+          "/0/type: tools other than functions are not supported" },
+        { "llama", "[{\"type\":\"function\"}]", NULL, SAMP_E_FORMAT, 1, 2, "/0: function is missing" },
+        { "llama", "[{\"type\":\"function\",\"function\":{}}]", NULL, SAMP_E_FORMAT, 1, 32,
+          "/0/function: name is missing" },
+        { "llama", "[{\"type\":\"function\",\"function\":{\"name\":\"a b\"}}]", NULL, SAMP_E_FORMAT, 1, 40,
+          "/0/function/name: expected a name" },
+        { "llama", "[{\"type\":\"function\",\"function\":{\"name\":\"a\",\"parameters\":[]}}]", NULL, SAMP_E_FORMAT,
+          1, 57, "/0/function/parameters: expected a schema" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        const int64_t n = samp_builtin_tag(cases[i].model, cases[i].tools, cases[i].options, text, sizeof text,
+                                           &error);
+        if (n != cases[i].status || error.status != n || error.line != cases[i].line ||
+            error.column != cases[i].column || strncmp(error.message, cases[i].says, strlen(cases[i].says)) || *text)
+            test_fail(__FILE__, __LINE__, "%zu: %d at %zu:%zu %s", i, (int)n, error.line, error.column,
+                      error.message);
+    }
+    assert_num(samp_builtin_tag("llama", NULL, NULL, NULL, 1, NULL), SAMP_E_NULL);
+}
+
 /* ------------------------------------------------------------------------------------------ random schemas */
 
 /* The types of values in `types`: a string, null, a boolean, a number, an array, an object. */
