@@ -1,4 +1,4 @@
-//! From a language model's logits to the next token: chains of samplers, batches, grammars, texts with stops, drafts.
+//! From a language model's logits to the next token: chains of samplers, batches, grammars, texts with stops, drafts, beams.
 //!
 //! ```
 //! let mut chain = sampling::Chain::new(&[("temp", "0.7"), ("top_p", "0.9"), ("seed", "42")])?;
@@ -52,7 +52,7 @@ impl std::error::Error for Error {}
 impl Error {
     fn new(status: c_int, field: *const c_char) -> Self {
         let text = written(|buf, size| unsafe { ffi::samp_error_text(status, field, buf, size) });
-        let field = (!field.is_null()).then(|| unsafe { CStr::from_ptr(field) }.to_string_lossy().into_owned());
+        let field = (!field.is_null()).then(|| owned(field));
         Error { status, field, text }
     }
 
@@ -61,7 +61,7 @@ impl Error {
     }
 
     fn of_text(error: &ffi::samp_text_error) -> Self {
-        let message = unsafe { CStr::from_ptr(error.message.as_ptr()) }.to_string_lossy();
+        let message = owned(error.message.as_ptr());
         Error { status: error.status, field: None, text: format!("line {}, column {}: {message}", error.line, error.column) }
     }
 }
@@ -77,6 +77,11 @@ fn written(write: impl Fn(*mut c_char, usize) -> c_int) -> String {
     write(bytes.as_mut_ptr().cast(), bytes.len());
     bytes.pop();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A text of C's that is not NULL.
+fn owned(text: *const c_char) -> String {
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 fn text(of: &str) -> Result<CString> {
@@ -227,6 +232,13 @@ impl<'a> Chain<'a> {
         Chain::of(settings, Some(vocab))
     }
 
+    /// The same with a grammar in front, which all texts follow.
+    pub fn with_grammar(settings: &[(&str, &str)], vocab: &'a Vocab, grammar: &'a Grammar) -> Result<Self> {
+        let mut chain = Chain::with_vocab(settings, vocab)?;
+        chain.insert(0, Sampler::grammar(vocab, grammar)?)?;
+        Ok(chain)
+    }
+
     fn of(settings: &[(&str, &str)], vocab: Option<&'a Vocab>) -> Result<Self> {
         struct Settings(*mut ffi::samp_settings);
         impl Drop for Settings {
@@ -282,6 +294,38 @@ impl<'a> Chain<'a> {
     /// The token of a row, which the chain does not accept.
     pub fn draw(&mut self, logits: &[f32]) -> Result<Token> {
         done(unsafe { ffi::samp_draw(self.0.raw, logits.as_ptr(), logits.len()) })
+    }
+
+    /// As [`Chain::sample`], with what `want` asks for.
+    pub fn sample_told(&mut self, logits: &[f32], want: &Want) -> Result<(Token, Logprobs)> {
+        let batch = Batch { logits: Logits::F32(logits), n_vocab: logits.len(), mask: None, n_threads: 1 };
+        let (mut raw, mut token) = (batch.raw()?, ffi::SAMP_E_EMPTY);
+        let mut told = Told::new(want);
+        let mut sets = told.sets(want);
+        raw.logprobs = &mut sets;
+        let status = unsafe { ffi::samp_sample_batch(&self.0.raw, &raw, &mut token) };
+        done(status)?;
+        done(token)?;
+        Ok((token, told.read(&sets)))
+    }
+
+    /// What the chain would give a token now. It changes nothing.
+    pub fn score(&mut self, logits: &[f32], token: Token) -> Result<Score> {
+        let mut out: ffi::samp_score_result = unsafe { std::mem::zeroed() };
+        done(unsafe { ffi::samp_score(self.0.raw, logits.as_ptr(), logits.len(), token, &mut out) })?;
+        Ok(Score { raw: out.raw, processed: out.processed, rank: out.rank, removed_by: (!out.removed_by.is_null()).then(|| owned(out.removed_by)) })
+    }
+
+    /// What each sampler that is on leaves, and how likely the token is then. It changes nothing.
+    pub fn explain(&mut self, logits: &[f32], token: Token) -> Result<Vec<Explained>> {
+        let mut out: Vec<ffi::samp_explained> = vec![unsafe { std::mem::zeroed() }; 16];
+        loop {
+            let n = done(unsafe { ffi::samp_explain(self.0.raw, logits.as_ptr(), logits.len(), token, out.as_mut_ptr(), out.len()) })? as usize;
+            if n <= out.len() {
+                return Ok(out[..n].iter().map(|one| Explained { name: owned(one.name), n_left: one.n_left, mass: one.mass, p: one.p }).collect());
+            }
+            out.resize(n, out[0]);
+        }
     }
 
     pub fn accept(&mut self, token: Token) -> Result<()> {
@@ -341,6 +385,117 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// What [`Chain::sample_told`] is to tell beside the token.
+#[derive(Clone, Copy, Default)]
+pub struct Want<'w> {
+    /// How many of the most likely tokens.
+    pub n_top: usize,
+    /// Tokens whose log-probabilities are wanted.
+    pub ids: &'w [Token],
+    /// The tokens that could have been drawn, if they are so many at most.
+    pub support: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Logprob {
+    pub token: Token,
+    pub rank: i32,
+    pub logprob: f32,
+}
+
+/// The log-probabilities of one distribution. ids: those of [`Want::ids`]; entropy in nats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogprobSet {
+    pub chosen: Logprob,
+    pub top: Vec<Logprob>,
+    pub ids: Vec<f32>,
+    pub entropy: f32,
+}
+
+/// How many tokens could have been drawn, their share of the model's distribution, and which they were (None: more than wanted).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Support {
+    pub n: usize,
+    pub mass: f64,
+    pub tokens: Option<Vec<(Token, f32)>>,
+}
+
+/// raw: by the model's logits; processed: of the distribution that the chain drew from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logprobs {
+    pub raw: LogprobSet,
+    pub processed: LogprobSet,
+    pub support: Option<Support>,
+}
+
+/// The arrays that C writes: for raw and for processed, and the support's.
+struct Told {
+    top: [Vec<ffi::samp_logprob>; 2],
+    ids: [Vec<f32>; 2],
+    tokens: Vec<Token>,
+    logprobs: Vec<f32>,
+    support: Option<Box<ffi::samp_support>>,
+}
+
+impl Told {
+    fn new(want: &Want) -> Self {
+        let (top, ids) = (vec![ffi::samp_logprob { token: 0, rank: 0, logprob: 0.0 }; want.n_top], vec![0.0; want.ids.len()]);
+        let n = want.support.unwrap_or(0);
+        Told { top: [top.clone(), top], ids: [ids.clone(), ids], tokens: vec![0; n], logprobs: vec![0.0; n], support: None }
+    }
+
+    fn sets(&mut self, want: &Want) -> ffi::samp_logprobs {
+        let mut sets: ffi::samp_logprobs = unsafe { std::mem::zeroed() };
+        for (i, set) in [&mut sets.raw, &mut sets.processed].into_iter().enumerate() {
+            set.n_top = i32::try_from(want.n_top).unwrap_or(i32::MAX);
+            set.top_logprobs = self.top[i].as_mut_ptr();
+            set.n_ids = i32::try_from(want.ids.len()).unwrap_or(i32::MAX);
+            set.ids = want.ids.as_ptr();
+            set.id_logprobs = self.ids[i].as_mut_ptr();
+        }
+        if let Some(capacity) = want.support {
+            let (tokens, logprobs) = (self.tokens.as_mut_ptr(), self.logprobs.as_mut_ptr());
+            sets.support = self.support.insert(Box::new(ffi::samp_support { tokens, logprobs, capacity, n: 0, mass: 0.0 })).as_mut();
+        }
+        sets
+    }
+
+    fn read(self, sets: &ffi::samp_logprobs) -> Logprobs {
+        let logprob = |one: &ffi::samp_logprob| Logprob { token: one.token, rank: one.rank, logprob: one.logprob };
+        let set = |of: &ffi::samp_logprob_set, i: usize| LogprobSet {
+            chosen: logprob(&of.chosen),
+            top: self.top[i][..of.n_top_found as usize].iter().map(logprob).collect(),
+            ids: self.ids[i].clone(),
+            entropy: of.entropy,
+        };
+        let support = self.support.as_ref().map(|of| Support {
+            n: of.n,
+            mass: of.mass,
+            tokens: (of.n <= self.tokens.len()).then(|| self.tokens.iter().copied().zip(self.logprobs.iter().copied()).take(of.n).collect()),
+        });
+        Logprobs { raw: set(&sets.raw, 0), processed: set(&sets.processed, 1), support }
+    }
+}
+
+/// What a chain would give a token: its log-probabilities by the model and in the chain's distribution, its rank by the model, and
+/// the sampler that removes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    pub raw: f32,
+    pub processed: f32,
+    pub rank: i32,
+    pub removed_by: Option<String>,
+}
+
+/// What one sampler leaves: how many tokens, their share of the model's distribution, and the token's probability among them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    pub name: String,
+    pub n_left: usize,
+    pub mass: f64,
+    pub p: f32,
+}
+
 /// Tokens that something cheaper proposes; probs: with which probability it did, [tokens x vocabulary], if it drew them.
 #[derive(Clone, Copy)]
 pub struct Draft<'d> {
@@ -398,31 +553,45 @@ pub struct Batch<'l> {
 }
 
 impl Batch<'_> {
-    /// Each row's token or error; a row with an error leaves its chain as it was.
-    pub fn sample(&self, chains: &mut [&mut Chain]) -> Result<Vec<Result<Token>>> {
+    /// As C takes it; its rows are as many as there are logits for.
+    fn raw(&self) -> Result<ffi::samp_logits> {
         let (data, length, dtype) = match self.logits {
             Logits::F32(all) => (all.as_ptr().cast(), all.len(), ffi::SAMP_F32),
             Logits::F64(all) => (all.as_ptr().cast(), all.len(), ffi::SAMP_F64),
             Logits::F16(all) => (all.as_ptr().cast(), all.len(), ffi::SAMP_F16),
             Logits::Bf16(all) => (all.as_ptr().cast(), all.len(), ffi::SAMP_BF16),
         };
-        let words = self.n_vocab / 32 + usize::from(self.n_vocab % 32 != 0);
-        if self.n_vocab.checked_mul(chains.len()) != Some(length) {
-            return Err(Error::named(ffi::SAMP_E_RANGE, "logits"));
+        if self.n_vocab == 0 || length % self.n_vocab != 0 {
+            return Err(if length == 0 { Error::new(ffi::SAMP_E_EMPTY, ptr::null()) } else { Error::named(ffi::SAMP_E_RANGE, "logits") });
         }
-        if self.mask.map_or(false, |mask| mask.len() != words * chains.len()) {
+        let (n_rows, words) = (length / self.n_vocab, self.n_vocab / 32 + usize::from(self.n_vocab % 32 != 0));
+        if self.mask.map_or(false, |mask| mask.len() != words * n_rows) {
             return Err(Error::named(ffi::SAMP_E_RANGE, "mask"));
         }
         let mut raw: ffi::samp_logits = unsafe { std::mem::zeroed() };
         raw.data = data;
         raw.dtype = dtype;
-        raw.n_rows = chains.len();
+        raw.n_rows = n_rows;
         raw.n_vocab = self.n_vocab;
         raw.stride = self.n_vocab;
         raw.mask = self.mask.map_or(ptr::null(), |mask| mask.as_ptr());
         raw.mask_stride = words;
         raw.n_threads = self.n_threads;
-        let rows: Vec<*mut ffi::samp_sampler> = chains.iter().map(|one| one.0.raw).collect();
+        Ok(raw)
+    }
+
+    /// The same for so many chains.
+    fn raw_for(&self, chains: &[&mut Chain]) -> Result<(ffi::samp_logits, Vec<*mut ffi::samp_sampler>)> {
+        let raw = self.raw()?;
+        if raw.n_rows != chains.len() {
+            return Err(Error::named(ffi::SAMP_E_RANGE, "logits"));
+        }
+        Ok((raw, chains.iter().map(|one| one.0.raw).collect()))
+    }
+
+    /// Each row's token or error; a row with an error leaves its chain as it was.
+    pub fn sample(&self, chains: &mut [&mut Chain]) -> Result<Vec<Result<Token>>> {
+        let (raw, rows) = self.raw_for(chains)?;
         let mut out = vec![ffi::SAMP_E_EMPTY; rows.len()];
         let status = unsafe { ffi::samp_sample_batch(rows.as_ptr(), &raw, out.as_mut_ptr()) };
         if status < 0 && out.iter().all(|&token| token == ffi::SAMP_E_EMPTY) {
@@ -430,6 +599,147 @@ impl Batch<'_> {
         }
         Ok(out.into_iter().map(done).collect())
     }
+}
+
+/// When a beam search ends, as transformers' early_stopping: False, True, "never".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EarlyStopping {
+    #[default]
+    Heuristic,
+    Always,
+    Exact,
+}
+
+/// What a beam search does; `samp_beam_params` says more.
+#[derive(Clone, Copy)]
+pub struct BeamParams<'p> {
+    pub n_beams: i32,
+    pub n_groups: i32,
+    pub max_tokens: i32,
+    pub length_penalty: f32,
+    pub diversity_penalty: f32,
+    pub early_stopping: EarlyStopping,
+    pub ends: &'p [Token],
+    /// Texts are drawn without replacement, by the seed.
+    pub sampled: bool,
+    pub seed: u64,
+}
+
+impl Default for BeamParams<'_> {
+    fn default() -> Self {
+        let early_stopping = EarlyStopping::Heuristic;
+        BeamParams { n_beams: 4, n_groups: 1, max_tokens: 256, length_penalty: 1.0, diversity_penalty: 0.0, early_stopping, ends: &[], sampled: false, seed: 0 }
+    }
+}
+
+/// Beam search: the n best continuations of a text side by side, with transformers' rules.
+pub struct Beams {
+    raw: *mut ffi::samp_beams,
+    n: usize,
+}
+
+unsafe impl Send for Beams {}
+
+impl Beams {
+    pub fn new(params: &BeamParams) -> Result<Self> {
+        let mut raw: ffi::samp_beam_params = unsafe { std::mem::zeroed() };
+        raw.n_beams = params.n_beams;
+        raw.n_groups = params.n_groups;
+        raw.max_tokens = params.max_tokens;
+        raw.length_penalty = params.length_penalty;
+        raw.diversity_penalty = params.diversity_penalty;
+        raw.early_stopping = params.early_stopping as ffi::samp_early_stopping;
+        raw.ends = params.ends.as_ptr();
+        raw.n_ends = i32::try_from(params.ends.len()).unwrap_or(i32::MAX);
+        raw.seed = params.seed;
+        raw.sampled = params.sampled;
+        let (mut field, mut status) = (ptr::null(), 0);
+        let wrong = unsafe { ffi::samp_beams_check_params(&raw, &mut field) };
+        if wrong < 0 {
+            return Err(Error::new(wrong, field));
+        }
+        let made = unsafe { ffi::samp_beams_init(&raw, &mut status) };
+        if made.is_null() { Err(Error::new(status, ptr::null())) } else { Ok(Beams { raw: made, n: raw.n_beams as usize }) }
+    }
+
+    /// The next beams, best first, each with its parent and its token; none: the search is done. batch: a row for each live beam, the
+    /// first time one. chains: none, or n_beams of them made alike ([`Chain::try_clone`]), which change the rows and follow their beams.
+    pub fn step<'a>(&mut self, batch: &Batch, chains: &mut [&mut Chain<'a>]) -> Result<Vec<(usize, Token)>> {
+        let raw = batch.raw()?;
+        if !chains.is_empty() && chains.len() != self.n {
+            return Err(Error::named(ffi::SAMP_E_RANGE, "chains"));
+        }
+        let rows: Vec<_> = chains.iter().map(|one| one.0.raw).collect();
+        let (mut tokens, mut parents) = (vec![0; self.n], vec![0; self.n]);
+        let rows = if rows.is_empty() { ptr::null() } else { rows.as_ptr() };
+        let n = done(unsafe { ffi::samp_beams_step(self.raw, rows, &raw, tokens.as_mut_ptr(), parents.as_mut_ptr()) })?;
+        Ok(parents.into_iter().map(|parent: i32| parent as usize).zip(tokens).take(n as usize).collect())
+    }
+
+    /// The texts found so far, best first, each with its score.
+    pub fn found(&self) -> Vec<(Vec<Token>, f64)> {
+        let each = |i| {
+            let (mut tokens, mut n, mut score) = (ptr::null(), 0, 0.0);
+            unsafe {
+                ffi::samp_beams_found(self.raw, i, &mut tokens, &mut n, &mut score);
+                (if n == 0 { vec![] } else { slice::from_raw_parts(tokens, n).to_vec() }, score)
+            }
+        };
+        (0..unsafe { ffi::samp_beams_n_found(self.raw) }).map(each).collect()
+    }
+
+    /// The search as bytes; its chains have states of their own.
+    pub fn state(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; unsafe { ffi::samp_beams_state_size(self.raw) }];
+        done(unsafe { ffi::samp_beams_state_save(self.raw, bytes.as_mut_ptr().cast(), bytes.len()) })?;
+        Ok(bytes)
+    }
+
+    pub fn load_state(&mut self, bytes: &[u8]) -> Result<()> {
+        done(unsafe { ffi::samp_beams_state_load(self.raw, bytes.as_ptr().cast(), bytes.len()) }).map(drop)
+    }
+}
+
+impl Drop for Beams {
+    fn drop(&mut self) {
+        unsafe { ffi::samp_beams_free(self.raw) }
+    }
+}
+
+/// Which masked positions a step of a diffusion model fills: the n best by a rule, or up to a threshold (n 0: no limit).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unmask {
+    Confidence { n: i32 },
+    Margin { n: i32 },
+    Entropy { n: i32 },
+    Threshold { n: i32, p: f32 },
+    EntropyBound { n: i32, nats: f32 },
+    Random { n: i32, seed: u64 },
+    RawConfidence { n: i32 },
+}
+
+impl Unmask {
+    /// A token for each position that is filled. batch and chains: a row and a chain for each masked position.
+    pub fn step(&self, batch: &Batch, chains: &mut [&mut Chain]) -> Result<Vec<Option<Token>>> {
+        let (raw, rows) = batch.raw_for(chains)?;
+        let (rule, n, threshold, seed) = match *self {
+            Unmask::Confidence { n } => (ffi::SAMP_UNMASK_CONFIDENCE, n, 0.0, 0),
+            Unmask::Margin { n } => (ffi::SAMP_UNMASK_MARGIN, n, 0.0, 0),
+            Unmask::Entropy { n } => (ffi::SAMP_UNMASK_ENTROPY, n, 0.0, 0),
+            Unmask::Threshold { n, p } => (ffi::SAMP_UNMASK_THRESHOLD, n, p, 0),
+            Unmask::EntropyBound { n, nats } => (ffi::SAMP_UNMASK_ENTROPY_BOUND, n, nats, 0),
+            Unmask::Random { n, seed } => (ffi::SAMP_UNMASK_RANDOM, n, 0.0, seed),
+            Unmask::RawConfidence { n } => (ffi::SAMP_UNMASK_RAW_CONFIDENCE, n, 0.0, 0),
+        };
+        let mut out = vec![-1; rows.len()];
+        done(unsafe { ffi::samp_unmask(&ffi::samp_unmask_params { rule, n, threshold, seed }, rows.as_ptr(), &raw, out.as_mut_ptr()) })?;
+        Ok(out.into_iter().map(|token| (token >= 0).then_some(token)).collect())
+    }
+}
+
+/// How many positions a step 0 .. n_steps - 1 fills, evenly (LLaDA) or else linearly (Dream).
+pub fn unmask_count(evenly: bool, n_masked: i32, step: i32, n_steps: i32) -> Result<i32> {
+    done(unsafe { ffi::samp_unmask_count(if evenly { ffi::SAMP_UNMASK_EVEN } else { ffi::SAMP_UNMASK_LINEAR }, n_masked, step, n_steps) })
 }
 
 /// A grammar and a place in a text, without a chain.

@@ -1,5 +1,5 @@
 // What the crate promises; that what is borrowed must live is a test of the compiler, in the crate's first comment.
-use sampling::{ffi, takes, Batch, Chain, Draft, Grammar, Logits, Matcher, Ngram, Sampler, State, Text, Vocab};
+use sampling::{ffi, takes, unmask_count, Batch, BeamParams, Beams, Chain, Draft, Grammar, Logits, Matcher, Ngram, Sampler, State, Text, Unmask, Vocab, Want};
 
 const ROW: [f32; 3] = [1.0, 3.0, 2.0];
 
@@ -105,4 +105,82 @@ fn drafts_states_and_rollback() {
         ngram.accept(token).unwrap();
     }
     assert_eq!(ngram.draft(2).unwrap(), [7, 5]);
+}
+
+fn of(rows: &[f32], n_vocab: usize) -> Batch<'_> {
+    Batch { logits: Logits::F32(rows), n_vocab, mask: None, n_threads: 1 }
+}
+
+#[test]
+fn what_a_draw_tells() {
+    let mut chain = Chain::new(&[("top_k", "2"), ("temp", "1"), ("seed", "3")]).unwrap();
+    let (token, told) = chain.sample_told(&ROW, &Want { n_top: 2, ids: &[0, 1], support: Some(3) }).unwrap();
+    let near = |a: f32, b: f32| (a - b).abs() < 1e-6;
+    let z = ROW.iter().map(|x| x.exp()).sum::<f32>().ln();
+    assert!(token > 0 && told.raw.chosen.token == token && near(told.raw.chosen.logprob, ROW[token as usize] - z));
+    assert_eq!(told.raw.top.iter().map(|one| (one.token, one.rank)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
+    assert!(near(told.raw.ids[0], 1.0 - z) && told.processed.ids[0] == f32::NEG_INFINITY && told.processed.entropy < told.raw.entropy);
+    let support = told.support.unwrap();
+    let tokens = support.tokens.unwrap();
+    assert_eq!((support.n, tokens[0].0, tokens[1].0), (2, 1, 2));
+    assert!(near(tokens[0].1, -0.3132617) && (support.mass - f64::exp((3.0_f32 - z).into()) - f64::exp((2.0_f32 - z).into())).abs() < 1e-6);
+    let (_, told) = chain.sample_told(&ROW, &Want { support: Some(1), ..Want::default() }).unwrap();
+    assert!(told.support.unwrap().tokens.is_none() && told.raw.top.is_empty());
+    assert_eq!(chain.sample_told(&ROW, &Want { ids: &[3], ..Want::default() }).unwrap_err().status, ffi::SAMP_E_RANGE);
+    assert_eq!(chain.sample_told(&ROW, &Want { n_top: 5000, ..Want::default() }).unwrap_err().status, ffi::SAMP_E_RANGE);
+    assert_eq!(chain.position(), 2);
+
+    let score = chain.score(&ROW, 0).unwrap();
+    assert!(near(score.raw, 1.0 - z) && score.rank == 3 && score.removed_by.as_deref() == Some("top-k"));
+    assert_eq!(chain.score(&ROW, 1).unwrap().removed_by, None);
+    let lines = chain.explain(&ROW, 1).unwrap();
+    assert!(lines.iter().any(|one| one.name == "top-k" && one.n_left == 2 && near(one.p, 0.7310586)) && lines.last().unwrap().name == "dist");
+    let mut long = Chain::empty().unwrap();
+    for _ in 0..20 {
+        long.push(Sampler::top_k(2).unwrap()).unwrap();
+    }
+    long.push(Sampler::greedy().unwrap()).unwrap();
+    assert_eq!(long.explain(&ROW, 1).unwrap().len(), 21);
+    assert!(chain.score(&ROW, 3).is_err() && chain.explain(&ROW, -1).is_err() && chain.position() == 2);
+}
+
+#[test]
+fn beams() {
+    let behind = [[0.4, 0.3, 0.2, 0.1], [0.1, 0.3, 0.2, 0.4], [0.25, 0.15, 0.45, 0.15], [0.2, 0.15, 0.05, 0.6_f32]].map(|row| row.map(f32::ln));
+    let search = |beams: &mut Beams, chains: &mut [&mut Chain]| {
+        let mut live = vec![(0, -1)];
+        while !live.is_empty() {
+            let rows: Vec<f32> = live.iter().flat_map(|one| behind[(one.1 + 1) as usize]).collect();
+            live = beams.step(&of(&rows, 4), chains).unwrap();
+        }
+        beams.found().into_iter().map(|(text, score)| (text, (score * 1000.0).round())).collect::<Vec<_>>()
+    };
+    let params = BeamParams { n_beams: 2, max_tokens: 5, ends: &[3], ..BeamParams::default() };
+    let mut beams = Beams::new(&params).unwrap();
+    let start = beams.state().unwrap();
+    let want = [(vec![1, 2, 3], -838.0), (vec![0, 1, 2, 3], -857.0)]; // as on the pages of the other languages
+    assert_eq!(search(&mut beams, &mut []), want);
+    beams.load_state(&start).unwrap();
+    let mut chain = Chain::new(&[("top_k", "0"), ("top_p", "1"), ("min_p", "0"), ("temp", "1")]).unwrap();
+    let mut other = chain.try_clone().unwrap();
+    assert_eq!(search(&mut beams, &mut [&mut chain, &mut other]), want);
+    assert!(beams.load_state(&start[1..]).is_err());
+    beams.load_state(&start).unwrap();
+    assert!(beams.step(&of(&behind[0], 4), &mut [&mut chain]).unwrap_err().field.as_deref() == Some("chains"));
+    assert!(beams.step(&of(&behind[0], 3), &mut []).is_err() && beams.step(&of(&behind.concat(), 4), &mut []).is_err());
+    assert_eq!(Beams::new(&BeamParams { n_groups: 3, ..params }).err().unwrap().field.as_deref(), Some("n_groups"));
+}
+
+#[test]
+fn masked_positions_are_filled() {
+    let rows = [1.0, 2.0, 3.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.5];
+    let make = || Chain::new(&[("temp", "0")]).unwrap();
+    let (mut a, mut b, mut c) = (make(), make(), make());
+    let chains = &mut [&mut a, &mut b, &mut c];
+    assert_eq!(Unmask::Confidence { n: 1 }.step(&of(&rows, 3), chains).unwrap(), [None, Some(0), None]);
+    assert_eq!(Unmask::Entropy { n: 2 }.step(&of(&rows, 3), chains).unwrap(), [Some(2), Some(0), None]);
+    assert_eq!(Unmask::Threshold { n: 0, p: 0.6 }.step(&of(&rows, 3), chains).unwrap(), [Some(2), Some(0), None]);
+    assert!(Unmask::Confidence { n: 0 }.step(&of(&rows, 3), chains).is_err() && Unmask::Margin { n: 1 }.step(&of(&rows[..6], 3), chains).is_err());
+    assert_eq!([10, 7, 4, 2].iter().zip(0..).map(|(&left, step)| unmask_count(true, left, step, 4).unwrap()).collect::<Vec<_>>(), [3, 3, 2, 2]);
+    assert!(unmask_count(false, 4, 4, 4).is_err());
 }
