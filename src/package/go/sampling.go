@@ -1,5 +1,5 @@
 // Package sampling goes from a language model's logits to the next token: chains of samplers, batches, grammars, texts with
-// stops, drafts.
+// stops, drafts, beams.
 //
 //	chain, err := sampling.NewChain(map[string]string{"temp": "0.7", "top_p": "0.9", "seed": "42"}, nil)
 //	token, err := chain.Sample([]float32{1, 3, 2})
@@ -23,6 +23,14 @@ import (
 
 // Token is the number of a token, from 0.
 type Token = int32
+
+// Must gives a value, or panics with the error: for programs that have nothing to do about it.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
 
 // Error is a status of C, which is negative, the setting or argument that it is about, and a text of both.
 type Error struct {
@@ -220,8 +228,9 @@ func (s *Sampler) pointer() *C.samp_sampler {
 // Chain is a list of samplers, the last of which selects the token.
 type Chain struct{ *Sampler }
 
-// NewChain makes the usual chain, with settings by name, the members of samp_params. vocab may be nil.
-func NewChain(settings map[string]string, vocab *Vocab) (*Chain, error) {
+// NewChain makes the usual chain, with settings by name, the members of samp_params. vocab may be nil, if no grammar follows. Grammars
+// stand in front.
+func NewChain(settings map[string]string, vocab *Vocab, grammars ...*Grammar) (*Chain, error) {
 	own := C.samp_settings_new()
 	defer C.samp_settings_free(own)
 	var field *C.char
@@ -251,7 +260,18 @@ func NewChain(settings map[string]string, vocab *Vocab) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chain{s}, nil
+	chain := &Chain{s}
+	for i, grammar := range grammars {
+		first, err := NewGrammar(vocab, grammar)
+		if err == nil {
+			err = chain.Insert(i, first)
+		}
+		if err != nil {
+			chain.Close()
+			return nil, err
+		}
+	}
+	return chain, nil
 }
 
 // EmptyChain has no samplers yet.
@@ -391,10 +411,8 @@ type Bfloat16 uint16
 // Float16 has the bits of a number.
 type Float16 uint16
 
-// SampleBatch gives a token for each chain, or row r's error in errs[r]; such a row leaves its chain as it was. logits: row behind row.
-// mask: nil, or a bit for each token of each row, in (nVocab+31)/32 words a row. nThreads 0: as many as OpenMP likes.
-func SampleBatch[T Number](chains []*Chain, logits []T, nVocab int, mask []uint32, nThreads int) (tokens []Token, errs []error, err error) {
-	var dtype C.samp_dtype
+// batch has the arguments of a batch as C takes them: as many rows as n, or as there are logits for, where n is -1.
+func batch[T Number](chains []*Chain, logits []T, nVocab, n int) (rows **C.samp_sampler, data unsafe.Pointer, nRows C.size_t, dtype C.samp_dtype, err error) {
 	switch any(*new(T)).(type) {
 	case float32:
 		dtype = C.SAMP_F32
@@ -405,9 +423,25 @@ func SampleBatch[T Number](chains []*Chain, logits []T, nVocab int, mask []uint3
 	default:
 		dtype = C.SAMP_F16
 	}
+	if nVocab < 1 || len(logits)%nVocab != 0 || (n >= 0 && len(logits)/nVocab != n) {
+		return nil, nil, 0, dtype, named(C.SAMP_E_RANGE, "logits")
+	}
+	held := make([]*C.samp_sampler, len(chains))
+	for i, chain := range chains {
+		if chain != nil {
+			held[i] = chain.pointer()
+		}
+	}
+	return firstOf(held), unsafe.Pointer(firstOf(logits)), C.size_t(len(logits) / nVocab), dtype, nil
+}
+
+// SampleBatch gives a token for each chain, or row r's error in errs[r]; such a row leaves its chain as it was. logits: row behind row.
+// mask: nil, or a bit for each token of each row, in (nVocab+31)/32 words a row. nThreads 0: as many as OpenMP likes.
+func SampleBatch[T Number](chains []*Chain, logits []T, nVocab int, mask []uint32, nThreads int) (tokens []Token, errs []error, err error) {
 	n := len(chains)
-	if nVocab < 1 || len(logits)%nVocab != 0 || len(logits)/nVocab != n {
-		return nil, nil, named(C.SAMP_E_RANGE, "logits")
+	rows, data, nRows, dtype, err := batch(chains, logits, nVocab, n)
+	if err != nil {
+		return nil, nil, err
 	}
 	if mask != nil && len(mask) != n*((nVocab+31)/32) {
 		return nil, nil, named(C.SAMP_E_RANGE, "mask")
@@ -415,15 +449,11 @@ func SampleBatch[T Number](chains []*Chain, logits []T, nVocab int, mask []uint3
 	if n == 0 {
 		return nil, nil, nil
 	}
-	rows := make([]*C.samp_sampler, n)
-	for i, chain := range chains {
-		rows[i] = chain.raw
-	}
 	tokens, errs = make([]Token, n), make([]error, n)
 	for i := range tokens {
 		tokens[i] = C.SAMP_E_EMPTY
 	}
-	status := C.go_batch(&rows[0], C.size_t(n), C.size_t(nVocab), unsafe.Pointer(&logits[0]), dtype, (*C.uint32_t)(firstOf(mask)), C.int32_t(nThreads), (*C.samp_token)(&tokens[0]))
+	status := C.go_batch(rows, data, nRows, C.size_t(nVocab), dtype, C.int32_t(nThreads), (*C.uint32_t)(firstOf(mask)), (*C.samp_token)(&tokens[0]))
 	runtime.KeepAlive(chains)
 	untouched := 0
 	for i, token := range tokens {
@@ -436,6 +466,271 @@ func SampleBatch[T Number](chains []*Chain, logits []T, nVocab int, mask []uint3
 		return nil, nil, done(status)
 	}
 	return tokens, errs, nil
+}
+
+// Want says what SampleTold is to tell beside the token: how many of the most likely tokens, the log-probabilities of which tokens, and
+// whether the tokens that could have been drawn.
+type Want struct {
+	Top     int
+	IDs     []Token
+	Support bool
+}
+
+// Logprob is a token's log-probability and its rank, 1 is the most likely one.
+type Logprob struct {
+	Token   Token
+	Rank    int
+	Logprob float32
+}
+
+// LogprobSet has the log-probabilities of one distribution; IDs: those of Want.IDs. Entropy is in nats.
+type LogprobSet struct {
+	Chosen  Logprob
+	Top     []Logprob
+	IDs     []float32
+	Entropy float32
+}
+
+// Logprobs tells about a draw: Raw by the model's logits, Processed of the distribution that the chain drew from; the tokens that could
+// have been drawn, their log-probabilities there, and their share of the model's distribution.
+type Logprobs struct {
+	Raw, Processed  LogprobSet
+	Support         []Token
+	SupportLogprobs []float32
+	SupportMass     float64
+}
+
+// SampleTold does what Sample does, and tells what want asks for.
+func (c *Chain) SampleTold(logits []float32, want Want) (Token, *Logprobs, error) {
+	defer runtime.KeepAlive(c.Sampler)
+	var chosen [2]C.samp_logprob
+	var found [2]C.int32_t
+	var entropy [2]C.float
+	var nSupport *C.size_t
+	var mass C.double
+	var told Logprobs
+	if want.Top < 0 || want.Top > C.SAMP_MAX_TOP_LOGPROBS || len(want.IDs) > C.SAMP_MAX_TOP_LOGPROBS {
+		return 0, nil, named(C.SAMP_E_RANGE, "want")
+	}
+	n := 0
+	if want.Support {
+		n, nSupport = len(logits), new(C.size_t)
+	}
+	top, ids := make([]C.samp_logprob, 2*want.Top+1), make([]float32, 2*len(want.IDs)+1)
+	tokens, logprobs := make([]Token, n+1), make([]float32, n+1)
+	token := C.go_told(c.raw, (*C.float)(firstOf(logits)), C.size_t(len(logits)), &top[0], C.int32_t(want.Top),
+		(*C.samp_token)(firstOf(want.IDs)), C.int32_t(len(want.IDs)), (*C.float)(&ids[0]), (*C.samp_token)(&tokens[0]),
+		(*C.float)(&logprobs[0]), C.size_t(n), &chosen[0], &found[0], &entropy[0], nSupport, &mass)
+	if token < 0 {
+		return Token(token), nil, done(C.int(token))
+	}
+	logprob := func(of C.samp_logprob) Logprob { return Logprob{Token(of.token), int(of.rank), float32(of.logprob)} }
+	for i, set := range []*LogprobSet{&told.Raw, &told.Processed} {
+		set.Chosen, set.IDs, set.Entropy = logprob(chosen[i]), ids[i*len(want.IDs):(i+1)*len(want.IDs)], float32(entropy[i])
+		for _, one := range top[i*want.Top : i*want.Top+int(found[i])] {
+			set.Top = append(set.Top, logprob(one))
+		}
+	}
+	if want.Support {
+		told.Support, told.SupportLogprobs, told.SupportMass = tokens[:*nSupport], logprobs[:*nSupport], float64(mass)
+	}
+	return Token(token), &told, nil
+}
+
+// Score is what a chain would give a token: its log-probabilities by the model and in the chain's distribution, its rank by the model,
+// and which sampler removes it, or "".
+type Score struct {
+	Raw, Processed float32
+	Rank           int
+	RemovedBy      string
+}
+
+// Score changes nothing.
+func (c *Chain) Score(logits []float32, token Token) (Score, error) {
+	defer runtime.KeepAlive(c.Sampler)
+	var out C.samp_score_result
+	err := done(C.samp_score(c.raw, (*C.float)(firstOf(logits)), C.size_t(len(logits)), C.samp_token(token), &out))
+	return Score{float32(out.raw), float32(out.processed), int(out.rank), C.GoString(out.removed_by)}, err
+}
+
+// Explained is what one sampler leaves: how many tokens, their share of the model's distribution, and the token's probability among them.
+type Explained struct {
+	Name string
+	Left int
+	Mass float64
+	P    float32
+}
+
+// Explain has a line for each sampler that is on. It changes nothing.
+func (c *Chain) Explain(logits []float32, token Token) ([]Explained, error) {
+	defer runtime.KeepAlive(c.Sampler)
+	out := make([]C.samp_explained, 16)
+	for {
+		n := C.samp_explain(c.raw, (*C.float)(firstOf(logits)), C.size_t(len(logits)), C.samp_token(token), &out[0], C.size_t(len(out)))
+		if n < 0 {
+			return nil, done(C.int(n))
+		}
+		if int(n) <= len(out) {
+			out = out[:n]
+			break
+		}
+		out = make([]C.samp_explained, n)
+	}
+	lines := make([]Explained, len(out))
+	for i, one := range out {
+		lines[i] = Explained{C.GoString(one.name), int(one.n_left), float64(one.mass), float32(one.p)}
+	}
+	return lines, nil
+}
+
+// When a beam search ends, as transformers' early_stopping: False, True, "never".
+const (
+	EarlyHeuristic = iota
+	EarlyAlways
+	EarlyExact
+)
+
+// BeamParams says what a beam search does, as samp_beam_params. A length penalty of 0 is no division; transformers' default is 1.
+// Sampled: texts are drawn without replacement, by the seed.
+type BeamParams struct {
+	Beams, Groups, MaxTokens        int32
+	LengthPenalty, DiversityPenalty float32
+	EarlyStopping                   int
+	Ends                            []Token
+	Sampled                         bool
+	Seed                            uint64
+}
+
+// Beams is a beam search: the n best continuations of a text side by side, with transformers' rules.
+type Beams struct {
+	raw *C.samp_beams
+	n   int
+}
+
+// NewBeams begins with one live beam, the empty text.
+func NewBeams(params BeamParams) (*Beams, error) {
+	var status C.int
+	var field *C.char
+	raw := C.go_beams_init(C.samp_beam_params{n_beams: C.int32_t(params.Beams), n_groups: C.int32_t(params.Groups),
+		max_tokens: C.int32_t(params.MaxTokens), length_penalty: C.float(params.LengthPenalty),
+		diversity_penalty: C.float(params.DiversityPenalty), early_stopping: C.samp_early_stopping(params.EarlyStopping),
+		n_ends: C.int32_t(len(params.Ends)), seed: C.uint64_t(params.Seed), sampled: C.bool(params.Sampled)},
+		(*C.samp_token)(firstOf(params.Ends)), &status, &field)
+	if raw == nil {
+		return nil, failed(status, field)
+	}
+	b := &Beams{raw, int(params.Beams)}
+	runtime.SetFinalizer(b, func(b *Beams) { C.samp_beams_free(b.raw) })
+	return b, nil
+}
+
+// Beam is one of the next beams: beam Parent, followed by Token.
+type Beam struct {
+	Parent int
+	Token  Token
+}
+
+// BeamsStep gives the next beams, best first; none: the search is done. logits: a row for each live beam, the first time one. chains: nil,
+// or as many as there are beams, made alike (Clone), which change the rows and follow their beams.
+func BeamsStep[T Number](b *Beams, chains []*Chain, logits []T, nVocab int) ([]Beam, error) {
+	if len(chains) != 0 && len(chains) != b.n {
+		return nil, named(C.SAMP_E_RANGE, "chains")
+	}
+	rows, data, nRows, dtype, err := batch(chains, logits, nVocab, -1)
+	if err != nil {
+		return nil, err
+	}
+	tokens, parents := make([]Token, b.n), make([]int32, b.n)
+	n := C.go_beams_step(b.raw, rows, data, nRows, C.size_t(nVocab), dtype, (*C.samp_token)(&tokens[0]), (*C.int32_t)(&parents[0]))
+	runtime.KeepAlive(b)
+	runtime.KeepAlive(chains)
+	if n < 0 {
+		return nil, done(n)
+	}
+	next := make([]Beam, n)
+	for i := range next {
+		next[i] = Beam{int(parents[i]), tokens[i]}
+	}
+	return next, nil
+}
+
+// FoundText is a text that a search has found, and its score.
+type FoundText struct {
+	Tokens []Token
+	Score  float64
+}
+
+// Found has the texts found so far, best first.
+func (b *Beams) Found() []FoundText {
+	defer runtime.KeepAlive(b)
+	texts := make([]FoundText, C.samp_beams_n_found(b.raw))
+	for i := range texts {
+		var score C.double
+		tokens := make([]Token, C.go_beams_found(b.raw, C.int32_t(i), nil, 0, &score))
+		C.go_beams_found(b.raw, C.int32_t(i), (*C.samp_token)(firstOf(tokens)), C.size_t(len(tokens)), &score)
+		texts[i] = FoundText{tokens, float64(score)}
+	}
+	return texts
+}
+
+// State is the search as bytes; its chains have states of their own.
+func (b *Beams) State() ([]byte, error) {
+	defer runtime.KeepAlive(b)
+	bytes := make([]byte, C.samp_beams_state_size(b.raw)+1)
+	err := done(C.samp_beams_state_save(b.raw, unsafe.Pointer(&bytes[0]), C.size_t(len(bytes)-1)))
+	return bytes[:len(bytes)-1], err
+}
+
+// LoadState goes back to a state of a search with the same parameters.
+func (b *Beams) LoadState(bytes []byte) error {
+	defer runtime.KeepAlive(b)
+	return done(C.samp_beams_state_load(b.raw, unsafe.Pointer(firstOf(bytes)), C.size_t(len(bytes))))
+}
+
+// The rules of Unmask, as samp_unmask_rule says them.
+const (
+	UnmaskConfidence = iota
+	UnmaskMargin
+	UnmaskEntropy
+	UnmaskThreshold
+	UnmaskEntropyBound
+	UnmaskRandom
+	UnmaskRawConfidence
+)
+
+// UnmaskParams says which masked positions a step fills: N by a rule, or up to a threshold (N 0: no limit). Seed is that of UnmaskRandom.
+type UnmaskParams struct {
+	Rule      int
+	N         int32
+	Threshold float32
+	Seed      uint64
+}
+
+// Unmask is a step of a diffusion model: a token for each position that is filled, -1 for the others. chains and logits: a chain and a
+// row for each masked position.
+func Unmask[T Number](params UnmaskParams, chains []*Chain, logits []T, nVocab int) ([]Token, error) {
+	rows, data, nRows, dtype, err := batch(chains, logits, nVocab, len(chains))
+	if err != nil || len(chains) == 0 {
+		return nil, err
+	}
+	out := make([]Token, len(chains))
+	status := C.go_unmask(C.samp_unmask_params{rule: C.samp_unmask_rule(params.Rule), n: C.int32_t(params.N), threshold: C.float(params.Threshold),
+		seed: C.uint64_t(params.Seed)}, rows, data, nRows, C.size_t(nVocab), dtype, (*C.samp_token)(&out[0]))
+	runtime.KeepAlive(chains)
+	if status < 0 {
+		return nil, done(status)
+	}
+	return out, nil
+}
+
+// UnmaskCount tells how many positions a step 0 .. nSteps - 1 fills, evenly (LLaDA) or else linearly (Dream).
+func UnmaskCount(evenly bool, nMasked, step, nSteps int) (int, error) {
+	schedule := C.samp_unmask_schedule(C.SAMP_UNMASK_LINEAR)
+	if evenly {
+		schedule = C.SAMP_UNMASK_EVEN
+	}
+	n := C.samp_unmask_count(schedule, C.int32_t(nMasked), C.int32_t(step), C.int32_t(nSteps))
+	return int(n), done(C.int(n))
 }
 
 // Matcher is a grammar and a place in a text, without a chain.

@@ -18,10 +18,10 @@ int main(void)
     samp_vocab *vocab = samp_vocab_init(bytes, lengths, N, &end, 1, END, -1, NULL);
     samp_vocab_index *index = samp_vocab_index_init(vocab, NULL);
     samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", NULL);
-    samp_settings *settings = samp_settings_new();
-    samp_settings_set(settings, "seed", "4", NULL);
-    samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
-    samp_chain_insert(chain, 0, samp_init_grammar(index, grammar));
+    samp_params params = samp_default_params();
+    params.seed = 4;
+    params.grammar = samp_init_grammar(index, grammar);
+    samp_sampler *chain = samp_chain_from_params(&params, NULL);
     for (int n = 0;; n++) {
         float row[N];
         for (int i = 0; i < N; i++) row[i] = (float)((i * 7919 + n * 10007) % 1000) / 250;
@@ -30,7 +30,6 @@ int main(void)
     }
     putchar('\n');
     samp_free(chain);
-    samp_settings_free(settings);
     samp_grammar_free(grammar);
     samp_vocab_index_free(index);
     samp_vocab_free(vocab);

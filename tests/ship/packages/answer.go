@@ -3,42 +3,31 @@ package main
 
 import (
 	"fmt"
-	"log"
 	"sampling"
 )
 
+const schema = `{"type": "object", "properties": {"name": {"enum": ["Ada", "Grace"]}, "job": {"enum": ["maths", "ships"]}},
+	"required": ["name", "job"], "additionalProperties": false}`
+
+var pieces = make([]string, 96) // the last one is the end
+
+func model(n int) []float32 {
+	row := make([]float32, 96)
+	for i := range row {
+		row[i] = float32((i*7919+n*10007)%1000) / 250
+	}
+	return row
+}
+
 func main() {
-	schema := `{"type": "object", "properties": {"name": {"enum": ["Ada", "Grace"]}, "job": {"enum": ["maths", "ships"]}},
-		"required": ["name", "job"], "additionalProperties": false}`
-	pieces, row, said := make([]string, 96), make([]float32, 96), ""
 	for i := 0; i < 95; i++ {
 		pieces[i] = string(rune(32 + i))
 	}
-	vocab, err := sampling.NewVocab(pieces, 95)
-	check(err)
-	grammar, err := sampling.JSONSchema(schema, "compact")
-	check(err)
-	chain, err := sampling.NewChain(map[string]string{"seed": "4"}, nil)
-	check(err)
-	first, err := sampling.NewGrammar(vocab, grammar)
-	check(err)
-	check(chain.Insert(0, first))
-	for n := 0; ; n++ {
-		for i := range row {
-			row[i] = float32((i*7919+n*10007)%1000) / 250
-		}
-		token, err := chain.Sample(row)
-		check(err)
-		if token == 95 {
-			break
-		}
-		said += pieces[token]
-	}
-	fmt.Println(said)
-}
 
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
+	// in five lines:
+	vocab := sampling.Must(sampling.NewVocab(pieces, 95))
+	chain := sampling.Must(sampling.NewChain(map[string]string{"seed": "4"}, vocab, sampling.Must(sampling.JSONSchema(schema, "compact"))))
+	for token, n := sampling.Must(chain.Sample(model(0))), 1; token != 95; token, n = sampling.Must(chain.Sample(model(n))), n+1 {
+		fmt.Print(pieces[token])
 	}
 }

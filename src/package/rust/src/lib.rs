@@ -116,9 +116,10 @@ unsafe impl Sync for Vocab {}
 
 impl Vocab {
     /// A token without bytes is a control token. ends: the tokens that end a text, the first of them is eos.
-    pub fn new(tokens: &[&[u8]], ends: &[Token]) -> Result<Self> {
-        let lengths: Vec<u32> = tokens.iter().map(|one| one.len() as u32).collect();
-        let (bytes, mut status, eos) = (tokens.concat(), 0, ends.first().copied().unwrap_or(-1));
+    pub fn new<T: AsRef<[u8]>>(tokens: &[T], ends: &[Token]) -> Result<Self> {
+        let lengths: Vec<u32> = tokens.iter().map(|one| one.as_ref().len() as u32).collect();
+        let bytes: Vec<u8> = tokens.iter().flat_map(|one| one.as_ref()).copied().collect();
+        let (mut status, eos) = (0, ends.first().copied().unwrap_or(-1));
         let raw = unsafe {
             ffi::samp_vocab_init(bytes.as_ptr().cast(), lengths.as_ptr(), lengths.len() as i32, ends.as_ptr(), ends.len(), eos, -1, &mut status)
         };

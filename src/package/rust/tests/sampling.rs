@@ -4,7 +4,7 @@ use sampling::{ffi, takes, unmask_count, Batch, BeamParams, Beams, Chain, Draft,
 const ROW: [f32; 3] = [1.0, 3.0, 2.0];
 
 fn letters() -> Vocab {
-    Vocab::new(&[b"a", b"b", b".", b""], &[3]).unwrap()
+    Vocab::new(&["a", "b", ".", ""], &[3]).unwrap()
 }
 
 #[test]
