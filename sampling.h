@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10587 watermark/function.h            26537 grammar/accepting.h
-     322 api/config.h                    10700 watermark/text.h                26877 grammar/history.h
-     353 api/types.h                     10886 watermark/draw.h                26978 grammar/waiting.h
-     675 api/missing.h                   11091 samplers/mirostat.h             27285 grammar/room.h
-     690 api/sample.h                    11314 samplers/adaptive_p.h           27651 grammar/sampler.h
-     892 api/chains.h                    11463 samplers/ras.h                  27905 grammar/forced.h
-    1198 api/samplers.h                  11526 samplers/replay.h               28092 grammar/hooks.h
-    1592 api/gumbel.h                    11577 samplers/custom.h               28213 schema/head.h
-    1621 api/operator.h                  11626 config/describe.h               28428 schema/errors.h
-    1680 api/kv.h                        11795 config/from_params.h            28543 schema/collections.h
-    1877 api/llama_cpp.h                 11851 config/orders.h                 28576 schema/references.h
-    1925 api/text_error.h                12123 config/numbers.h                28892 schema/strings.h
-    1944 api/grammar.h                   12268 config/set.h                    28957 schema/numbers.h
-    2293 api/shards.h                    12444 config/texts.h                  29178 schema/sets.h
-    2406 api/peers.h                     12623 config/settings.h               29454 schema/formats.h
-    2552 api/drafts.h                    12738 life/rollback.h                 29733 schema/scalars.h
-    2711 api/constraints.h               12976 life/chain.h                    30049 schema/styles.h
-    3114 api/watermark.h                 13272 life/members.h                  30217 schema/goals.h
-    3288 api/stop.h                      13382 life/update.h                   30457 schema/tagged.h
-    3428 api/vocab.h                     13552 life/copy.h                     30528 schema/alternatives.h
-    3471 api/search.h                    13721 rows/row.h                      31068 schema/objects.h
-    3653 api/parts.h                     13921 rows/reserve.h                  31657 schema/arrays.h
-    3705 base/switches.h                 13989 rows/pieces.h                   32025 schema/satisfiable.h
-    4008 base/random.h                   14098 rows/compact.h                  32193 schema/whole.h
-    4028 base/mt19937.h                  14279 rows/sums.h                     32376 tags/head.h
-    4100 base/exact.h                    14406 rows/changes.h                  32503 tags/words.h
-    4317 base/bits128.h                  14483 rows/cuts.h                     32619 tags/inside.h
-    4393 base/elements.h                 14939 rows/typical.h                  32763 tags/formats.h
-    4519 watermark/colours.h             15247 rows/tail_free.h                33208 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15315 rows/selecting.h                33456 grammar/grammars.h
-    4604 kernels/contract.h              15458 rows/mirostat.h                 33524 peers/tables.h
-    4690 kernels/scalar.h                15538 watermark/rows.h                33983 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15648 rows/flat.h                     34479 peers/llama_server.h
-    4903 kernels/sets.h                  15718 rows/logprobs.h                 34547 peers/stops.h
-    4952 kernels/vectors.h               15861 rows/support.h                  34606 peers/wishes.h
-    5034 kernels/avx512.h                16006 rows/step.h                     34648 peers/fields.h
-    5119 kernels/avx2.h                  16023 run/apply.h                     34959 peers/requests.h
-    5183 kernels/sse2.h                  16090 run/writing.h                   35167 vocab/pieces.h
-    5200 kernels/neon.h                  16189 run/arrays.h                    35345 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16270 run/walk.h                      35563 vocab/gguf.h
-    5239 kernels/generic.h               16378 run/again.h                     35738 shards/head.h
-    5259 kernels/shared.h                16443 run/finish.h                    35823 shards/bytes.h
-    5383 kernels/passes.h                16484 run/draw.h                      35920 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16572 run/sample.h                    36209 shards/row.h
-    6119 kernels/check.h                 16709 run/explain.h                   36332 shards/answers.h
-    6141 kernels/dispatch.h              16824 watermark/making.h              36776 shards/logprobs.h
-    6340 core/thresholds.h               17045 watermark/tails.h               37034 shards/taking.h
-    6433 core/array.h                    17142 watermark/detect.h              37171 shards/asking.h
-    6848 core/table.h                    17367 run/verify.h                    37300 shards/prefix.h
-    7019 core/windows.h                  17472 run/batch.h                     37522 shards/plans.h
-    7107 constraints/record.h            17658 run/replay.h                    37968 samplers/plans.h
-    7177 watermark/record.h              17743 run/guide.h                     38230 shards/way.h
-    7196 rows/work.h                     17784 life/state.h                    38376 shards/memory.h
-    7229 life/past.h                     17945 operator/weights.h              38445 shards/batch.h
-    7288 core/record.h                   18020 operator/search.h               38849 drafts/head.h
-    7453 core/plans.h                    18151 operator/run.h                  38900 drafts/block.h
-    7479 core/fields.h                   18311 kv/cells.h                      39083 drafts/tree.h
-    7576 core/owners.h                   18335 kv/making.h                     39206 drafts/relaxed.h
-    7643 core/mt19937.h                  18555 kv/slot.h                       39287 drafts/ngram.h
-    7698 core/no_mt19937.h               18687 kv/sequences.h                  39423 search/head.h
-    7722 core/making.h                   18817 kv/data.h                       39643 search/rows.h
-    7880 core/streams.h                  18946 kv/update.h                     39725 search/states.h
-    7916 life/state_fields.h             19064 kv/state.h                      39812 search/beams.h
-    8004 samplers/llama_cpp.h            19263 llama_cpp/functions.h           40195 search/unmask.h
-    8144 samplers/logit_bias.h           19325 llama_cpp/object.h              40341 text/automaton.h
-    8228 samplers/patch.h                19378 llama_cpp/vocabulary.h          40412 grammar/patterns.h
-    8276 samplers/penalties.h            19453 text/reading.h                  40561 constraints/automaton.h
-    8418 samplers/dry.h                  19559 text/strings.h                  40600 constraints/making.h
-    8950 samplers/cut.h                  19657 text/values.h                   40846 constraints/sampler.h
-    8970 samplers/top_n_sigma.h          19811 text/documents.h                40935 constraints/constructors.h
-    9106 samplers/top_k.h                19884 grammar/head.h                  41313 constraints/patterns.h
-    9161 samplers/tail_free.h            19888 grammar/tree.h                  41402 constraints/looking.h
-    9278 samplers/typical.h              20538 grammar/building.h              41472 constraints/thinking.h
-    9339 samplers/top_p.h                20938 grammar/finishing.h             41715 constraints/schedule.h
-    9375 samplers/min_p.h                21241 grammar/reading.h               41798 constraints/accepting.h
-    9411 samplers/by_sums.h              21330 grammar/gbnf.h                  41979 constraints/drawing.h
-    9540 samplers/top_h.h                21623 grammar/regex.h                 42216 constraints/state.h
-    9590 samplers/min_k.h                22040 grammar/derivatives.h           42280 constraints/kind.h
-    9649 samplers/xtc.h                  22732 grammar/searching.h             42339 constraints/top_p_decay.h
-    9770 samplers/infill.h               23016 grammar/vocabulary.h            42415 constraints/timestamps.h
-    9877 samplers/temperature.h          23470 grammar/triggers.h              42609 constraints/accessors.h
-   10046 samplers/smoothing.h            23944 grammar/matcher.h               42716 stop/head.h
-   10127 samplers/softmax.h              24223 grammar/cache.h                 42781 stop/search.h
-   10156 samplers/drafted.h              24506 grammar/moving.h                42902 stop/making.h
-   10181 samplers/greedy.h               24957 grammar/visits.h                43059 stop/text.h
-   10211 samplers/choose.h               25247 grammar/states.h                43211 stop/patterns.h
-   10297 samplers/ratio.h                25424 grammar/items.h                 43283 stop/settings.h
-   10361 samplers/draw.h                 25548 grammar/masks.h                 43314 core/kinds.h
-   10451 samplers/dist.h                 25751 grammar/runs.h                  43356 base/restore.h
-   10477 samplers/gumbel.h               25963 grammar/entries.h               43369 api/license.h
+       2 api/opening.h                   10588 watermark/function.h            26544 grammar/accepting.h
+     322 api/config.h                    10701 watermark/text.h                26884 grammar/history.h
+     353 api/types.h                     10887 watermark/draw.h                26985 grammar/waiting.h
+     675 api/missing.h                   11092 samplers/mirostat.h             27292 grammar/room.h
+     690 api/sample.h                    11315 samplers/adaptive_p.h           27658 grammar/sampler.h
+     892 api/chains.h                    11464 samplers/ras.h                  27912 grammar/forced.h
+    1198 api/samplers.h                  11527 samplers/replay.h               28099 grammar/hooks.h
+    1592 api/gumbel.h                    11578 samplers/custom.h               28220 schema/head.h
+    1621 api/operator.h                  11627 config/describe.h               28435 schema/errors.h
+    1680 api/kv.h                        11796 config/from_params.h            28550 schema/collections.h
+    1877 api/llama_cpp.h                 11852 config/orders.h                 28583 schema/references.h
+    1925 api/text_error.h                12124 config/numbers.h                28899 schema/strings.h
+    1944 api/grammar.h                   12269 config/set.h                    28964 schema/numbers.h
+    2293 api/shards.h                    12445 config/texts.h                  29185 schema/sets.h
+    2406 api/peers.h                     12624 config/settings.h               29461 schema/formats.h
+    2552 api/drafts.h                    12739 life/rollback.h                 29740 schema/scalars.h
+    2711 api/constraints.h               12977 life/chain.h                    30056 schema/styles.h
+    3114 api/watermark.h                 13273 life/members.h                  30224 schema/goals.h
+    3288 api/stop.h                      13383 life/update.h                   30464 schema/tagged.h
+    3428 api/vocab.h                     13553 life/copy.h                     30535 schema/alternatives.h
+    3471 api/search.h                    13722 rows/row.h                      31075 schema/objects.h
+    3653 api/parts.h                     13922 rows/reserve.h                  31664 schema/arrays.h
+    3705 base/switches.h                 13990 rows/pieces.h                   32032 schema/satisfiable.h
+    4008 base/random.h                   14099 rows/compact.h                  32200 schema/whole.h
+    4028 base/mt19937.h                  14280 rows/sums.h                     32383 tags/head.h
+    4100 base/exact.h                    14407 rows/changes.h                  32510 tags/words.h
+    4317 base/bits128.h                  14484 rows/cuts.h                     32626 tags/inside.h
+    4393 base/elements.h                 14940 rows/typical.h                  32770 tags/formats.h
+    4519 watermark/colours.h             15248 rows/tail_free.h                33215 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15316 rows/selecting.h                33463 grammar/grammars.h
+    4604 kernels/contract.h              15459 rows/mirostat.h                 33531 peers/tables.h
+    4690 kernels/scalar.h                15539 watermark/rows.h                33990 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15649 rows/flat.h                     34486 peers/llama_server.h
+    4903 kernels/sets.h                  15719 rows/logprobs.h                 34554 peers/stops.h
+    4952 kernels/vectors.h               15862 rows/support.h                  34613 peers/wishes.h
+    5034 kernels/avx512.h                16007 rows/step.h                     34655 peers/fields.h
+    5119 kernels/avx2.h                  16024 run/apply.h                     34966 peers/requests.h
+    5183 kernels/sse2.h                  16090 run/writing.h                   35174 vocab/pieces.h
+    5200 kernels/neon.h                  16189 run/arrays.h                    35352 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16277 run/walk.h                      35570 vocab/gguf.h
+    5239 kernels/generic.h               16385 run/again.h                     35745 shards/head.h
+    5259 kernels/shared.h                16450 run/finish.h                    35830 shards/bytes.h
+    5383 kernels/passes.h                16491 run/draw.h                      35927 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16579 run/sample.h                    36216 shards/row.h
+    6119 kernels/check.h                 16716 run/explain.h                   36339 shards/answers.h
+    6141 kernels/dispatch.h              16831 watermark/making.h              36783 shards/logprobs.h
+    6340 core/thresholds.h               17052 watermark/tails.h               37041 shards/taking.h
+    6433 core/array.h                    17149 watermark/detect.h              37178 shards/asking.h
+    6848 core/table.h                    17374 run/verify.h                    37307 shards/prefix.h
+    7020 core/windows.h                  17479 run/batch.h                     37529 shards/plans.h
+    7108 constraints/record.h            17665 run/replay.h                    37975 samplers/plans.h
+    7178 watermark/record.h              17750 run/guide.h                     38237 shards/way.h
+    7197 rows/work.h                     17791 life/state.h                    38383 shards/memory.h
+    7230 life/past.h                     17952 operator/weights.h              38452 shards/batch.h
+    7289 core/record.h                   18027 operator/search.h               38856 drafts/head.h
+    7454 core/plans.h                    18158 operator/run.h                  38907 drafts/block.h
+    7480 core/fields.h                   18318 kv/cells.h                      39090 drafts/tree.h
+    7577 core/owners.h                   18342 kv/making.h                     39213 drafts/relaxed.h
+    7644 core/mt19937.h                  18562 kv/slot.h                       39294 drafts/ngram.h
+    7699 core/no_mt19937.h               18694 kv/sequences.h                  39430 search/head.h
+    7723 core/making.h                   18824 kv/data.h                       39650 search/rows.h
+    7881 core/streams.h                  18953 kv/update.h                     39732 search/states.h
+    7917 life/state_fields.h             19071 kv/state.h                      39819 search/beams.h
+    8005 samplers/llama_cpp.h            19270 llama_cpp/functions.h           40202 search/unmask.h
+    8145 samplers/logit_bias.h           19332 llama_cpp/object.h              40348 text/automaton.h
+    8229 samplers/patch.h                19385 llama_cpp/vocabulary.h          40419 grammar/patterns.h
+    8277 samplers/penalties.h            19460 text/reading.h                  40568 constraints/automaton.h
+    8419 samplers/dry.h                  19566 text/strings.h                  40607 constraints/making.h
+    8951 samplers/cut.h                  19664 text/values.h                   40853 constraints/sampler.h
+    8971 samplers/top_n_sigma.h          19818 text/documents.h                40942 constraints/constructors.h
+    9107 samplers/top_k.h                19891 grammar/head.h                  41320 constraints/patterns.h
+    9162 samplers/tail_free.h            19895 grammar/tree.h                  41409 constraints/looking.h
+    9279 samplers/typical.h              20545 grammar/building.h              41479 constraints/thinking.h
+    9340 samplers/top_p.h                20945 grammar/finishing.h             41722 constraints/schedule.h
+    9376 samplers/min_p.h                21248 grammar/reading.h               41805 constraints/accepting.h
+    9412 samplers/by_sums.h              21337 grammar/gbnf.h                  41986 constraints/drawing.h
+    9541 samplers/top_h.h                21630 grammar/regex.h                 42223 constraints/state.h
+    9591 samplers/min_k.h                22047 grammar/derivatives.h           42287 constraints/kind.h
+    9650 samplers/xtc.h                  22739 grammar/searching.h             42346 constraints/top_p_decay.h
+    9771 samplers/infill.h               23023 grammar/vocabulary.h            42422 constraints/timestamps.h
+    9878 samplers/temperature.h          23477 grammar/triggers.h              42616 constraints/accessors.h
+   10047 samplers/smoothing.h            23951 grammar/matcher.h               42723 stop/head.h
+   10128 samplers/softmax.h              24230 grammar/cache.h                 42788 stop/search.h
+   10157 samplers/drafted.h              24513 grammar/moving.h                42909 stop/making.h
+   10182 samplers/greedy.h               24964 grammar/visits.h                43066 stop/text.h
+   10212 samplers/choose.h               25254 grammar/states.h                43218 stop/patterns.h
+   10298 samplers/ratio.h                25431 grammar/items.h                 43290 stop/settings.h
+   10362 samplers/draw.h                 25555 grammar/masks.h                 43321 core/kinds.h
+   10452 samplers/dist.h                 25758 grammar/runs.h                  43363 base/restore.h
+   10478 samplers/gumbel.h               25970 grammar/entries.h               43376 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6938,11 +6938,12 @@ enum {
     SAMPI_IF_NAMED = 0x2000,
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
-    /* A view is a long array, given to samp_apply, that is worked on as a row. */
+    /* The states of a view (run/apply.h), each further than the one before. */
+    SAMPI_VIEW_CLOSED = 0,        /* there is only the array */
     SAMPI_VIEW_DENSE = 0x10000,   /* nothing is cut */
-    SAMPI_VIEW_MASKED = 0x20000,  /* tokens are masked */
-    SAMPI_VIEW_DROPPED = 0x30000, /* tokens are removed */
-    SAMPI_VIEW_SORTED = 0x40000,  /* the rest is in order */
+    SAMPI_VIEW_MASKED = 0x20000,  /* tokens that are not in the row are masked candidates of the array */
+    SAMPI_VIEW_DROPPED = 0x30000, /* the row's tokens are the only candidates */
+    SAMPI_VIEW_SORTED = 0x40000,  /* and they are in the view's order, in which closing it writes them */
     SAMPI_VIEW = 0x70000,
 
     /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
@@ -16026,15 +16027,14 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 
 #define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
-/* A view of the user's array: the array, worked on as a row. */
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur; /* the user's array */
     sampi_sampler *outer;       /* the sampler of the call of samp_apply; its position counts */
     sampi_work *work, own;      /* the workspace; a copy of it with `candidate` in the memory of w, for the row */
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
-    sampi_order order;          /* the candidates' order, if sorts */
-    bool is_open, drops, sorts; /* drops: a sampler has removed masked tokens */
+    sampi_order order;          /* the candidates' order, if the state is SORTED */
+    unsigned state;             /* one of SAMPI_VIEW_... */
     sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
 } sampi_view;
 
@@ -16056,8 +16056,8 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
     return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
-/* Opens a view (a row whose logits are those of the array) for s: checks the array, and copies its logits if they will
-   be read more than once. SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
+/* Opens a view for s: checks the array, and copies its logits if they will be read more than once. SAMPI_DECLINED: the
+   array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const samp_token_data *d = view->cur->data;
@@ -16081,10 +16081,10 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
     if (!row->k->survey(d, n, copies ? work->own : NULL, work->line, &row->top)) return SAMPI_DECLINED;
     if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;
-    view->drops = view->sorts = false;
+    if (!(row->top >= -FLT_MAX)) return SAMP_E_EMPTY;
     view->order = SAMPI_BY_LOGIT;
-    view->is_open = row->top >= -FLT_MAX;
-    return view->is_open ? SAMP_OK : SAMP_E_EMPTY;
+    view->state = SAMPI_VIEW_DENSE;
+    return SAMP_OK;
 }
 
 /* ---- src/run/writing.h ---- */
@@ -16095,7 +16095,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 /* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
-    return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+    return view->state < SAMPI_VIEW_DROPPED && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
 /* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
@@ -16139,8 +16139,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     double own[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t before = 0;
-    bool is_sparse = sampi_is_sparse(view);
-    for (size_t i = 0; view->drops && i < row->n; i++) d[i] = d[row->id[i]];
+    bool is_sparse = sampi_is_sparse(view), dropped = view->state >= SAMPI_VIEW_DROPPED;
+    for (size_t i = 0; dropped && i < row->n; i++) d[i] = d[row->id[i]];
     for (sampi_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
         if (is_sparse && it.passed == before)
             memset(p, 0, sizeof p); /* all masked */
@@ -16152,9 +16152,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view (the user's array, worked on as a row): writes the row to the array. index: the selected candidate, or
-   -1. sums: if it is not NULL, p is set, from the remaining candidates if one is selected, otherwise from `sums`; if it
-   is NULL, p stays. */
+/* Closes a view: writes the row to the array. index: the selected candidate, or -1. sums: if it is not NULL, p is set,
+   from the remaining candidates if one is selected, otherwise from `sums`; if it is NULL, p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
@@ -16163,9 +16162,9 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     samp_token id = index < 0 ? -1 : d[index].id;
     size_t n = cur->size;
     double *e = NULL;
-    if (!view->is_open) return;
-    view->is_open = false;
-    if (view->drops) {
+    const bool dropped = view->state >= SAMPI_VIEW_DROPPED, sorts = view->state == SAMPI_VIEW_SORTED;
+    if (view->state == SAMPI_VIEW_CLOSED) return;
+    if (dropped) {
         sampi_compact(row);
         n = row->n;
     }
@@ -16173,17 +16172,18 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->max = sampi_row_max(row);
         sums->z = sampi_view_exps(view, sums->max, &e);
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+    if (dropped || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
     cur->sorted = false;
-    if (view->sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
-    cur->sorted = view->sorts && !view->order.score;
+    view->state = SAMPI_VIEW_CLOSED;
+    if (sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
+    cur->sorted = sorts && !view->order.score;
     if (index < 0) return;
-    cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
+    cur->selected = (int64_t)(sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
 }
 
 /* ---- src/run/arrays.h ---- */
@@ -16196,23 +16196,26 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
     return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
-/* Returns how the members of s after `from` use the p that `from` writes: 1: a member overwrites it; -1: it may be read
-   before; 0: neither, so this p is the result. *behind: whether the walk over the members has passed `from`. */
-static SAMPI_COLD int sampi_use_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
+/* What becomes of the p that a sampler writes: it is the result; a later sampler may read it; or one overwrites it. */
+typedef enum sampi_p_fate { SAMPI_P_STAYS, SAMPI_P_IS_READ, SAMPI_P_IS_LOST } sampi_p_fate;
+
+/* Returns what the members of s after `from` do with the p that `from` writes. *behind: whether the walk over the
+   members has passed `from`. */
+static SAMPI_COLD sampi_p_fate sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
-    int fate = 0;
+    sampi_p_fate fate = SAMPI_P_STAYS;
     for (int32_t i = 0, all = sampi_n_active(s); i < all && !fate; i++)
-        fate = sampi_use_of_p(s->u.chain.item[i], from, behind);
+        fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {
         *behind = s == from;
-        return 0;
+        return SAMPI_P_STAYS;
     }
-    if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
-    if (sampi_idles(s)) return 0;
+    if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return SAMPI_P_IS_READ;
+    if (sampi_idles(s)) return SAMPI_P_STAYS;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
-    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* if it fails, p is a result */
-    return sampi_sets_p(s);
+    if (flags & SAMPI_PATCHES && !(flags & SAMPI_MASKS_NONE)) return SAMPI_P_IS_READ; /* if s fails, p stays */
+    return sampi_sets_p(s) ? SAMPI_P_IS_LOST : SAMPI_P_STAYS;
 }
 
 /* Can this sampler work on views? */
@@ -16222,48 +16225,52 @@ static SAMPI_COLD bool sampi_has_views(const sampi_sampler *s)
     return flags & SAMPI_VIEW && (!sampi_is_llama_cpp(s) || flags & SAMPI_SAME_IN_LLAMA);
 }
 
-/* Can this sampler work on the open view, that is, on the user's array as a row? */
+/* Can this sampler work on the open view in its present state? */
 static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
 {
-    const sampi_row *row = &view->row;
-    bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
-    if (view->drops) state = SAMPI_VIEW_DROPPED;
-    if (view->sorts) state = SAMPI_VIEW_SORTED;
-    if (view->drops && sampi_temp_masks(s)) return false; /* s masks tokens, which have to remain in the array */
-    return sampi_has_views(s) && (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
+    if (view->state >= SAMPI_VIEW_DROPPED && sampi_temp_masks(s))
+        return false; /* s masks tokens, which have to remain in the array */
+    return sampi_has_views(s) && (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= view->state;
 }
 
-/* Applies one sampler to the row of an open view (the user's array, worked on as a row), and closes the view if
-   necessary. */
+/* Applies one sampler to the row of an open view, and closes the view if necessary. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     sampi_row *row = &view->row;
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     row->sorts = false;
-    bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
-         by_score = s->kind == SAMPI_TYPICAL, few_stay = flags & SAMPI_DROPS_FAST && !selects;
-    bool shows = (sampi_sets_p(s) || by_chance) && sampi_use_of_p(view->outer, s, &behind) <= 0;
+    const bool selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
+               only_shows = flags & SAMPI_ONLY_SHOWS, by_score = s->kind == SAMPI_TYPICAL,
+               few_stay = flags & SAMPI_DROPS_FAST && !selects;
+    bool behind = false, drops = flags & (SAMPI_DROPS | SAMPI_DROPS_FAST);
+    bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) != SAMPI_P_IS_LOST;
     float max = sampi_row_max(row);
     size_t n = by_chance || few_stay ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (few_stay && n <= 2) return SAMPI_DECLINED; /* s may keep masked tokens, which the row no longer has */
-    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* s keeps masked tokens too */
+    /* s may keep masked tokens, which the row no longer has */
+    if (few_stay && n <= 2) return SAMPI_DECLINED;
+    if (by_chance && view->state < SAMPI_VIEW_DROPPED && n < view->cur->size) return SAMPI_DECLINED;
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
-    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
+    int status = only_shows ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
-    if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
-    view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);
-    view->sorts |= row->sorts || flags & SAMPI_SORTS;
+    if (by_chance) {
+        drops = sampi_row_count(row, -FLT_MAX, INFINITY) < n;
+        shows = shows && drops;
+    }
+    unsigned state = row->floor > -FLT_MAX || sampi_is_compact(row) ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
+    if (drops) state = SAMPI_VIEW_DROPPED;
+    if (row->sorts || (flags & SAMPI_SORTS && !only_shows)) state = SAMPI_VIEW_SORTED;
+    if (view->state < state) view->state = state;
     if (by_score) {
         view->order.score = sampi_typical_score;
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
-    bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
-    if (shows || selects || is_short || by_score || flags & SAMPI_ONLY_SHOWS)
+    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_FEW;
+    if (shows || selects || is_short || by_score || only_shows)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
+    if (only_shows) sampi_sort_all(view->cur, sampi_memory_of(row->work)); /* masked candidates too */
     return SAMP_OK;
 }
 
@@ -16277,9 +16284,9 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
-    if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    if (view->state && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     const bool is_llama = sampi_is_llama_cpp(s), has_views = sampi_idles(s) || sampi_has_views(s);
-    if (!view->is_open) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
+    if (!view->state) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
@@ -16303,7 +16310,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
         return SAMP_OK;
-    view->is_open = false;
+    view->state = SAMPI_VIEW_CLOSED;
     return sampi_check_left(s, cur);
 }
 

@@ -108,13 +108,13 @@ enum {
     SAMPI_IF_NAMED = 0x2000,
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
-    /* A view is a long array, given to samp_apply, that is worked on as a row. The flag is the last state of a view in
-       which the kind's function on rows gives the same result as its apply. For a kind without a flag the view is
-       turned back into an array first. */
+    /* The states of a view (run/apply.h), each further than the one before. A kind has as a flag the last state in which
+       its function on rows gives the same result as its apply. A kind without such a flag gets the array itself. */
+    SAMPI_VIEW_CLOSED = 0,        /* there is only the array */
     SAMPI_VIEW_DENSE = 0x10000,   /* nothing is cut */
-    SAMPI_VIEW_MASKED = 0x20000,  /* tokens are masked */
-    SAMPI_VIEW_DROPPED = 0x30000, /* tokens are removed */
-    SAMPI_VIEW_SORTED = 0x40000,  /* the rest is in order */
+    SAMPI_VIEW_MASKED = 0x20000,  /* tokens that are not in the row are masked candidates of the array */
+    SAMPI_VIEW_DROPPED = 0x30000, /* the row's tokens are the only candidates */
+    SAMPI_VIEW_SORTED = 0x40000,  /* and they are in the view's order, in which closing it writes them */
     SAMPI_VIEW = 0x70000,
 
     /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */

@@ -8,26 +8,22 @@
    on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
    view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
 
-   While a view (the array, worked on as a row) is open, the array itself is unchanged, and these statements hold:
-     - until a sampler removes masked tokens, tokens that are no longer in the row are masked candidates of the array;
-       afterwards the row's tokens are the only candidates;
-     - the candidates' p are those in the array. A sampler that writes another p closes the view, unless a later sampler
-       overwrites that p;
-     - the candidates' order is that of the array; if the member `sorts` of the view is set, it is the view's `order`.
-   Only a sampler that masks the last unmasked token can fail on an open view: then the
-   view writes what the sampler's steps would leave, and the next sampler reports the error. */
+   While a view is open, the array itself is unchanged. Its `state` (SAMPI_VIEW_... of core/table.h) tells which tokens
+   are candidates and in which order: in that of the array, unless the state is SORTED. The candidates' p are those in
+   the array: a sampler that writes another p closes the view, unless a later sampler overwrites that p. Only a sampler
+   that masks the last unmasked token can fail on an open view: then the view writes what the sampler's steps would
+   leave, and the next sampler reports the error. */
 
 #define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
-/* A view of the user's array: the array, worked on as a row. */
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur; /* the user's array */
     sampi_sampler *outer;       /* the sampler of the call of samp_apply; its position counts */
     sampi_work *work, own;      /* the workspace; a copy of it with `candidate` in the memory of w, for the row */
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
-    sampi_order order;          /* the candidates' order, if sorts */
-    bool is_open, drops, sorts; /* drops: a sampler has removed masked tokens */
+    sampi_order order;          /* the candidates' order, if the state is SORTED */
+    unsigned state;             /* one of SAMPI_VIEW_... */
     sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
 } sampi_view;
 
@@ -49,7 +45,7 @@ static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
     return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
 }
 
-/* Opens a view (a row whose logits are those of the array) for s: checks the array, and copies its logits if they will
+/* Opens a view for s: checks the array, and copies its logits if they will
    be read more than once. SAMPI_DECLINED: the array does not suit a view, or may be invalid. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
@@ -74,8 +70,8 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
     if (!row->k->survey(d, n, copies ? work->own : NULL, work->line, &row->top)) return SAMPI_DECLINED;
     if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;
-    view->drops = view->sorts = false;
+    if (!(row->top >= -FLT_MAX)) return SAMP_E_EMPTY;
     view->order = SAMPI_BY_LOGIT;
-    view->is_open = row->top >= -FLT_MAX;
-    return view->is_open ? SAMP_OK : SAMP_E_EMPTY;
+    view->state = SAMPI_VIEW_DENSE;
+    return SAMP_OK;
 }

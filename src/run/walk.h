@@ -10,9 +10,9 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
-    if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    if (view->state && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     const bool is_llama = sampi_is_llama_cpp(s), has_views = sampi_idles(s) || sampi_has_views(s);
-    if (!view->is_open) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
+    if (!view->state) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
@@ -37,7 +37,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
         return SAMP_OK;
-    view->is_open = false;
+    view->state = SAMPI_VIEW_CLOSED;
     return sampi_check_left(s, cur);
 }
 

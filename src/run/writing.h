@@ -6,7 +6,7 @@
 /* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
-    return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+    return view->state < SAMPI_VIEW_DROPPED && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
 /* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
@@ -50,8 +50,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     double own[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t before = 0;
-    bool is_sparse = sampi_is_sparse(view);
-    for (size_t i = 0; view->drops && i < row->n; i++) d[i] = d[row->id[i]];
+    bool is_sparse = sampi_is_sparse(view), dropped = view->state >= SAMPI_VIEW_DROPPED;
+    for (size_t i = 0; dropped && i < row->n; i++) d[i] = d[row->id[i]];
     for (sampi_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
         if (is_sparse && it.passed == before)
             memset(p, 0, sizeof p); /* all masked */
@@ -63,7 +63,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     }
 }
 
-/* Closes a view (the user's array, worked on as a row): writes the row to the array. index: the selected candidate, or
+/* Closes a view: writes the row to the array. index: the selected candidate, or
    -1. sums: if it is not NULL, p is set, from the remaining candidates if one is selected, otherwise from `sums`; if it
    is NULL, p stays. */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
@@ -74,9 +74,9 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     samp_token id = index < 0 ? -1 : d[index].id;
     size_t n = cur->size;
     double *e = NULL;
-    if (!view->is_open) return;
-    view->is_open = false;
-    if (view->drops) {
+    const bool dropped = view->state >= SAMPI_VIEW_DROPPED, sorts = view->state == SAMPI_VIEW_SORTED;
+    if (view->state == SAMPI_VIEW_CLOSED) return;
+    if (dropped) {
         sampi_compact(row);
         n = row->n;
     }
@@ -84,15 +84,16 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->max = sampi_row_max(row);
         sums->z = sampi_view_exps(view, sums->max, &e);
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+    if (dropped || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
     cur->sorted = false;
-    if (view->sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
-    cur->sorted = view->sorts && !view->order.score;
+    view->state = SAMPI_VIEW_CLOSED;
+    if (sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
+    cur->sorted = sorts && !view->order.score;
     if (index < 0) return;
-    cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
+    cur->selected = (int64_t)(sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
 }
