@@ -5,15 +5,15 @@
    the first change of the old chain. A new setting needs no code here. samp_batch_from_params does the same for many
    rows, and builds a chain for each row that has none. The room uses config/orders.h and life/members.h. */
 
-/* Returns the next member of c that is of this kind and was made from parameters, from the index *at on; *at becomes
-   the index behind it. NULL: there is no such member. The order of samplers may differ between the old and the new
-   chain, so their members are paired by kind and by ordinal within the kind. Members of inner chains are skipped,
+/* Returns the next member of c that is of this kind and was made from parameters, from the index *from on; *from
+   becomes the index behind it. NULL: there is no such member. The order of samplers may differ between the old and the
+   new chain, so their members are paired by kind and by ordinal within the kind. Members of inner chains are skipped,
    because parameters make no inner chain. */
-static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
+static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *from)
 {
-    while (*at < c->u.chain.n) {
+    while (*from < c->u.chain.n) {
         SAMPI_COUNT_STEPS(1);
-        sampi_sampler *s = c->u.chain.item[(*at)++];
+        sampi_sampler *s = c->u.chain.item[(*from)++];
         if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
@@ -21,27 +21,27 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
 
 /* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change. A sampler
    that was off has not seen the tokens, so the hook gets NULL in its place; but its mt19937 is taken over if seed and
-   random source are the same. behind [members of c] becomes, for each old member, 1 + the index of the new member that
-   replaces it, or 0. */
-static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c, int32_t *behind)
+   random source are the same. n_before [members of c] becomes, for an old member that is replaced, the number of new
+   members up to the one that replaces it; 0 for the others. */
+static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c, int32_t *n_before)
 {
-    int32_t at[SAMPI_N_KINDS] = { 0 };
-    for (int32_t i = 0; i < c->u.chain.n; i++) behind[i] = 0;
+    int32_t from[SAMPI_N_KINDS] = { 0 };
+    for (int32_t i = 0; i < c->u.chain.n; i++) n_before[i] = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
-        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
+        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &from[s->kind]);
         const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
         if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
         if (!old) continue;
         sampi_take_over_mt(s, old);
-        behind[at[s->kind] - 1] = i + 1;
+        n_before[from[s->kind] - 1] = i + 1;
     }
 }
 
-/* Decides where members that were added by hand go in the new list: behind [i] becomes the number of new members, of n,
-   that come before old member i. A member added by hand follows the new member that replaces the nearest member before
-   it (of those that are replaced). Members directly in front of the last old member, which selects, stay directly in
-   front of the last new one. */
-static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int32_t *behind)
+/* Decides where members that were added by hand go in the new list: n_before [i] of such a member becomes the number of
+   new members, of n, that come before it. It follows the new member that replaces the nearest member before it (of those
+   that are replaced). Members directly in front of the last old member, which selects, stay directly in front of the
+   last new one. */
+static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int32_t *n_before)
 {
     int32_t last = c->u.chain.n - 1, first = 0, place = 0;
     while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
@@ -50,28 +50,28 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int3
         if (i == last)
             place = n;
         else if (c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS)
-            behind[i] = place;
-        else if (behind[i])
-            place = behind[i];
+            n_before[i] = place;
+        else if (n_before[i])
+            place = n_before[i];
     }
-    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--) behind[i] = n - 1;
+    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--) n_before[i] = n - 1;
 }
 
 /* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
    and c, and one more; start [members of fresh + 1] is scratch. grammar: a grammar that becomes the first member, or
    replaces the grammar of earlier parameters; or NULL. */
 static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
-                                      sampi_sampler *grammar, const int32_t *behind, int32_t *start)
+                                      sampi_sampler *grammar, const int32_t *n_before, int32_t *start)
 {
     int32_t at = 0;
     bool replaces = false;
     for (int32_t k = 0; k <= fresh->u.chain.n; k++) start[k] = 0;
-    for (int32_t i = 0; i < c->u.chain.n; i++) { /* counts the members added by hand behind k new members */
-        start[behind[i]] += c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS;
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* start [k]: how many members added by hand come after k new ones */
+        start[n_before[i]] += c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS;
         replaces |= c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR;
     }
     if (grammar && !replaces) item[at++] = grammar;
-    for (int32_t k = 0; k <= fresh->u.chain.n; k++) { /* start [k] becomes the index at which these begin */
+    for (int32_t k = 0; k <= fresh->u.chain.n; k++) { /* and then the index of the first of these */
         const int32_t n = start[k];
         start[k] = at;
         at += n;
@@ -80,7 +80,7 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
     for (int32_t i = 0; i < c->u.chain.n; i++) {
         sampi_sampler *s = c->u.chain.item[i];
         if (s->made_by == SAMPI_BY_PARAMS) continue;
-        item[start[behind[i]]++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
+        item[start[n_before[i]]++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
     }
     return at;
 }
@@ -110,10 +110,10 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * (sizeof *item + sizeof(int32_t)));
     if (!item) return SAMP_E_NOMEM;
     sampi_sampler **old = c->u.chain.item;
-    int32_t *behind = (int32_t *)(void *)(item + most);
-    sampi_take_over_states(fresh, c, behind);
-    sampi_find_places(c, fresh->u.chain.n, behind);
-    int32_t n = sampi_merge(item, fresh, c, grammar, behind, behind + c->u.chain.n);
+    int32_t *n_before = (int32_t *)(void *)(item + most);
+    sampi_take_over_states(fresh, c, n_before);
+    sampi_find_places(c, fresh->u.chain.n, n_before);
+    int32_t n = sampi_merge(item, fresh, c, grammar, n_before, n_before + c->u.chain.n);
     if (sampi_has_misplaced(item, n, c, fresh->rng)) {
         SAMP_FREE(item);
         return SAMP_E_UNSUPPORTED;
