@@ -16564,13 +16564,13 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         if (!list[i]->off && list[i] != done) status = sampi_run_fast(&row, list[i], s->position, &ordinal);
     if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!whole && !status) sampi_compact(&row);
+    /* the draw continues step by step, with list[i] */
+    if (!status || row.floor > -FLT_MAX) sampi_compact(&row);
     if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
         sampi_restore_state(s);
         return SAMPI_DECLINED;
     }
-    if (row.floor > -FLT_MAX) sampi_compact(&row);
-    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
+    samp_token_data_array cur = sampi_row_array(&row);
     if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_memory_of(job->work));
     s->perf.n_steps += !is_llama;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));

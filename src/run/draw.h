@@ -6,10 +6,9 @@
    batches and samp_verify draw by sampi_draw_fast. */
 
 /* Returns how many members, from the first on, can work on the row before a custom sampler, because the array that
-   their steps would leave is known to the last byte. These members do not write p. If one of them sorts, the array has
-   the order of the last that does; otherwise it is sorted by id, as long as no member may have sorted (a member that
-   removes tokens may, depending on min_keep). The last of the counted members removes masked tokens, so the array has
-   no masked tokens. *sorted: the array is sorted by logit. */
+   their steps would leave is known to the last byte. It has no masked tokens, because the last of these members removes
+   them. Its p are as they were, because none of the members writes p. Its order is by id until a member sorts, then by
+   logit (*sorted). A member that may sort, depending on its min_keep, ends the count unless a later one sorts. */
 static int sampi_known_members(const sampi_flat_chain *flat, bool *sorted)
 {
     int known = 0;
@@ -84,13 +83,13 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         if (!list[i]->off && list[i] != done) status = sampi_run_fast(&row, list[i], s->position, &ordinal);
     if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!whole && !status) sampi_compact(&row);
+    /* the draw continues step by step, with list[i] */
+    if (!status || row.floor > -FLT_MAX) sampi_compact(&row);
     if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
         sampi_restore_state(s);
         return SAMPI_DECLINED;
     }
-    if (row.floor > -FLT_MAX) sampi_compact(&row);
-    samp_token_data_array cur = sampi_row_array(&row); /* the draw continues step by step, with list[i] */
+    samp_token_data_array cur = sampi_row_array(&row);
     if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_memory_of(job->work));
     s->perf.n_steps += !is_llama;
     return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
