@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10588 watermark/function.h            26544 grammar/accepting.h
-     322 api/config.h                    10701 watermark/text.h                26884 grammar/history.h
-     353 api/types.h                     10887 watermark/draw.h                26985 grammar/waiting.h
-     675 api/missing.h                   11092 samplers/mirostat.h             27292 grammar/room.h
-     690 api/sample.h                    11315 samplers/adaptive_p.h           27658 grammar/sampler.h
-     892 api/chains.h                    11464 samplers/ras.h                  27912 grammar/forced.h
-    1198 api/samplers.h                  11527 samplers/replay.h               28099 grammar/hooks.h
-    1592 api/gumbel.h                    11578 samplers/custom.h               28220 schema/head.h
-    1621 api/operator.h                  11627 config/describe.h               28435 schema/errors.h
-    1680 api/kv.h                        11796 config/from_params.h            28550 schema/collections.h
-    1877 api/llama_cpp.h                 11852 config/orders.h                 28583 schema/references.h
-    1925 api/text_error.h                12124 config/numbers.h                28899 schema/strings.h
-    1944 api/grammar.h                   12269 config/set.h                    28964 schema/numbers.h
-    2293 api/shards.h                    12445 config/texts.h                  29185 schema/sets.h
-    2406 api/peers.h                     12624 config/settings.h               29461 schema/formats.h
-    2552 api/drafts.h                    12739 life/rollback.h                 29740 schema/scalars.h
-    2711 api/constraints.h               12977 life/chain.h                    30056 schema/styles.h
-    3114 api/watermark.h                 13273 life/members.h                  30224 schema/goals.h
-    3288 api/stop.h                      13383 life/update.h                   30464 schema/tagged.h
-    3428 api/vocab.h                     13553 life/copy.h                     30535 schema/alternatives.h
-    3471 api/search.h                    13722 rows/row.h                      31075 schema/objects.h
-    3653 api/parts.h                     13922 rows/reserve.h                  31664 schema/arrays.h
-    3705 base/switches.h                 13990 rows/pieces.h                   32032 schema/satisfiable.h
-    4008 base/random.h                   14099 rows/compact.h                  32200 schema/whole.h
-    4028 base/mt19937.h                  14280 rows/sums.h                     32383 tags/head.h
-    4100 base/exact.h                    14407 rows/changes.h                  32510 tags/words.h
-    4317 base/bits128.h                  14484 rows/cuts.h                     32626 tags/inside.h
-    4393 base/elements.h                 14940 rows/typical.h                  32770 tags/formats.h
-    4519 watermark/colours.h             15248 rows/tail_free.h                33215 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15316 rows/selecting.h                33463 grammar/grammars.h
-    4604 kernels/contract.h              15459 rows/mirostat.h                 33531 peers/tables.h
-    4690 kernels/scalar.h                15539 watermark/rows.h                33990 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15649 rows/flat.h                     34486 peers/llama_server.h
-    4903 kernels/sets.h                  15719 rows/logprobs.h                 34554 peers/stops.h
-    4952 kernels/vectors.h               15862 rows/support.h                  34613 peers/wishes.h
-    5034 kernels/avx512.h                16007 rows/step.h                     34655 peers/fields.h
-    5119 kernels/avx2.h                  16024 run/apply.h                     34966 peers/requests.h
-    5183 kernels/sse2.h                  16090 run/writing.h                   35174 vocab/pieces.h
-    5200 kernels/neon.h                  16189 run/arrays.h                    35352 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16277 run/walk.h                      35570 vocab/gguf.h
-    5239 kernels/generic.h               16385 run/again.h                     35745 shards/head.h
-    5259 kernels/shared.h                16450 run/finish.h                    35830 shards/bytes.h
-    5383 kernels/passes.h                16491 run/draw.h                      35927 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16579 run/sample.h                    36216 shards/row.h
-    6119 kernels/check.h                 16716 run/explain.h                   36339 shards/answers.h
-    6141 kernels/dispatch.h              16831 watermark/making.h              36783 shards/logprobs.h
-    6340 core/thresholds.h               17052 watermark/tails.h               37041 shards/taking.h
-    6433 core/array.h                    17149 watermark/detect.h              37178 shards/asking.h
-    6848 core/table.h                    17374 run/verify.h                    37307 shards/prefix.h
-    7020 core/windows.h                  17479 run/batch.h                     37529 shards/plans.h
-    7108 constraints/record.h            17665 run/replay.h                    37975 samplers/plans.h
-    7178 watermark/record.h              17750 run/guide.h                     38237 shards/way.h
-    7197 rows/work.h                     17791 life/state.h                    38383 shards/memory.h
-    7230 life/past.h                     17952 operator/weights.h              38452 shards/batch.h
-    7289 core/record.h                   18027 operator/search.h               38856 drafts/head.h
-    7454 core/plans.h                    18158 operator/run.h                  38907 drafts/block.h
-    7480 core/fields.h                   18318 kv/cells.h                      39090 drafts/tree.h
-    7577 core/owners.h                   18342 kv/making.h                     39213 drafts/relaxed.h
-    7644 core/mt19937.h                  18562 kv/slot.h                       39294 drafts/ngram.h
-    7699 core/no_mt19937.h               18694 kv/sequences.h                  39430 search/head.h
-    7723 core/making.h                   18824 kv/data.h                       39650 search/rows.h
-    7881 core/streams.h                  18953 kv/update.h                     39732 search/states.h
-    7917 life/state_fields.h             19071 kv/state.h                      39819 search/beams.h
-    8005 samplers/llama_cpp.h            19270 llama_cpp/functions.h           40202 search/unmask.h
-    8145 samplers/logit_bias.h           19332 llama_cpp/object.h              40348 text/automaton.h
-    8229 samplers/patch.h                19385 llama_cpp/vocabulary.h          40419 grammar/patterns.h
-    8277 samplers/penalties.h            19460 text/reading.h                  40568 constraints/automaton.h
-    8419 samplers/dry.h                  19566 text/strings.h                  40607 constraints/making.h
-    8951 samplers/cut.h                  19664 text/values.h                   40853 constraints/sampler.h
-    8971 samplers/top_n_sigma.h          19818 text/documents.h                40942 constraints/constructors.h
-    9107 samplers/top_k.h                19891 grammar/head.h                  41320 constraints/patterns.h
-    9162 samplers/tail_free.h            19895 grammar/tree.h                  41409 constraints/looking.h
-    9279 samplers/typical.h              20545 grammar/building.h              41479 constraints/thinking.h
-    9340 samplers/top_p.h                20945 grammar/finishing.h             41722 constraints/schedule.h
-    9376 samplers/min_p.h                21248 grammar/reading.h               41805 constraints/accepting.h
-    9412 samplers/by_sums.h              21337 grammar/gbnf.h                  41986 constraints/drawing.h
-    9541 samplers/top_h.h                21630 grammar/regex.h                 42223 constraints/state.h
-    9591 samplers/min_k.h                22047 grammar/derivatives.h           42287 constraints/kind.h
-    9650 samplers/xtc.h                  22739 grammar/searching.h             42346 constraints/top_p_decay.h
-    9771 samplers/infill.h               23023 grammar/vocabulary.h            42422 constraints/timestamps.h
-    9878 samplers/temperature.h          23477 grammar/triggers.h              42616 constraints/accessors.h
-   10047 samplers/smoothing.h            23951 grammar/matcher.h               42723 stop/head.h
-   10128 samplers/softmax.h              24230 grammar/cache.h                 42788 stop/search.h
-   10157 samplers/drafted.h              24513 grammar/moving.h                42909 stop/making.h
-   10182 samplers/greedy.h               24964 grammar/visits.h                43066 stop/text.h
-   10212 samplers/choose.h               25254 grammar/states.h                43218 stop/patterns.h
-   10298 samplers/ratio.h                25431 grammar/items.h                 43290 stop/settings.h
-   10362 samplers/draw.h                 25555 grammar/masks.h                 43321 core/kinds.h
-   10452 samplers/dist.h                 25758 grammar/runs.h                  43363 base/restore.h
-   10478 samplers/gumbel.h               25970 grammar/entries.h               43376 api/license.h
+       2 api/opening.h                   10588 watermark/function.h            26543 grammar/accepting.h
+     322 api/config.h                    10701 watermark/text.h                26883 grammar/history.h
+     353 api/types.h                     10887 watermark/draw.h                26984 grammar/waiting.h
+     675 api/missing.h                   11092 samplers/mirostat.h             27291 grammar/room.h
+     690 api/sample.h                    11315 samplers/adaptive_p.h           27657 grammar/sampler.h
+     892 api/chains.h                    11464 samplers/ras.h                  27911 grammar/forced.h
+    1198 api/samplers.h                  11527 samplers/replay.h               28098 grammar/hooks.h
+    1592 api/gumbel.h                    11578 samplers/custom.h               28219 schema/head.h
+    1621 api/operator.h                  11627 config/describe.h               28434 schema/errors.h
+    1680 api/kv.h                        11796 config/from_params.h            28549 schema/collections.h
+    1877 api/llama_cpp.h                 11852 config/orders.h                 28582 schema/references.h
+    1925 api/text_error.h                12124 config/numbers.h                28898 schema/strings.h
+    1944 api/grammar.h                   12269 config/set.h                    28963 schema/numbers.h
+    2293 api/shards.h                    12445 config/texts.h                  29184 schema/sets.h
+    2406 api/peers.h                     12624 config/settings.h               29460 schema/formats.h
+    2552 api/drafts.h                    12739 life/rollback.h                 29739 schema/scalars.h
+    2711 api/constraints.h               12977 life/chain.h                    30055 schema/styles.h
+    3114 api/watermark.h                 13273 life/members.h                  30223 schema/goals.h
+    3288 api/stop.h                      13383 life/update.h                   30463 schema/tagged.h
+    3428 api/vocab.h                     13553 life/copy.h                     30534 schema/alternatives.h
+    3471 api/search.h                    13722 rows/row.h                      31074 schema/objects.h
+    3653 api/parts.h                     13922 rows/reserve.h                  31663 schema/arrays.h
+    3705 base/switches.h                 13990 rows/pieces.h                   32031 schema/satisfiable.h
+    4008 base/random.h                   14099 rows/compact.h                  32199 schema/whole.h
+    4028 base/mt19937.h                  14279 rows/sums.h                     32382 tags/head.h
+    4100 base/exact.h                    14406 rows/changes.h                  32509 tags/words.h
+    4317 base/bits128.h                  14483 rows/cuts.h                     32625 tags/inside.h
+    4393 base/elements.h                 14939 rows/typical.h                  32769 tags/formats.h
+    4519 watermark/colours.h             15247 rows/tail_free.h                33214 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15315 rows/selecting.h                33462 grammar/grammars.h
+    4604 kernels/contract.h              15458 rows/mirostat.h                 33530 peers/tables.h
+    4690 kernels/scalar.h                15538 watermark/rows.h                33989 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15648 rows/flat.h                     34485 peers/llama_server.h
+    4903 kernels/sets.h                  15718 rows/logprobs.h                 34553 peers/stops.h
+    4952 kernels/vectors.h               15861 rows/support.h                  34612 peers/wishes.h
+    5034 kernels/avx512.h                16006 rows/step.h                     34654 peers/fields.h
+    5119 kernels/avx2.h                  16023 run/apply.h                     34965 peers/requests.h
+    5183 kernels/sse2.h                  16089 run/writing.h                   35173 vocab/pieces.h
+    5200 kernels/neon.h                  16188 run/arrays.h                    35351 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16276 run/walk.h                      35569 vocab/gguf.h
+    5239 kernels/generic.h               16384 run/again.h                     35744 shards/head.h
+    5259 kernels/shared.h                16449 run/finish.h                    35829 shards/bytes.h
+    5383 kernels/passes.h                16490 run/draw.h                      35926 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16578 run/sample.h                    36215 shards/row.h
+    6119 kernels/check.h                 16715 run/explain.h                   36338 shards/answers.h
+    6141 kernels/dispatch.h              16830 watermark/making.h              36782 shards/logprobs.h
+    6340 core/thresholds.h               17051 watermark/tails.h               37040 shards/taking.h
+    6433 core/array.h                    17148 watermark/detect.h              37177 shards/asking.h
+    6848 core/table.h                    17373 run/verify.h                    37306 shards/prefix.h
+    7020 core/windows.h                  17478 run/batch.h                     37528 shards/plans.h
+    7108 constraints/record.h            17664 run/replay.h                    37974 samplers/plans.h
+    7178 watermark/record.h              17749 run/guide.h                     38236 shards/way.h
+    7197 rows/work.h                     17790 life/state.h                    38382 shards/memory.h
+    7230 life/past.h                     17951 operator/weights.h              38451 shards/batch.h
+    7289 core/record.h                   18026 operator/search.h               38855 drafts/head.h
+    7454 core/plans.h                    18157 operator/run.h                  38906 drafts/block.h
+    7480 core/fields.h                   18317 kv/cells.h                      39088 drafts/tree.h
+    7577 core/owners.h                   18341 kv/making.h                     39211 drafts/relaxed.h
+    7644 core/mt19937.h                  18561 kv/slot.h                       39292 drafts/ngram.h
+    7699 core/no_mt19937.h               18693 kv/sequences.h                  39428 search/head.h
+    7723 core/making.h                   18823 kv/data.h                       39648 search/rows.h
+    7881 core/streams.h                  18952 kv/update.h                     39730 search/states.h
+    7917 life/state_fields.h             19070 kv/state.h                      39817 search/beams.h
+    8005 samplers/llama_cpp.h            19269 llama_cpp/functions.h           40200 search/unmask.h
+    8145 samplers/logit_bias.h           19331 llama_cpp/object.h              40346 text/automaton.h
+    8229 samplers/patch.h                19384 llama_cpp/vocabulary.h          40417 grammar/patterns.h
+    8277 samplers/penalties.h            19459 text/reading.h                  40566 constraints/automaton.h
+    8419 samplers/dry.h                  19565 text/strings.h                  40605 constraints/making.h
+    8951 samplers/cut.h                  19663 text/values.h                   40851 constraints/sampler.h
+    8971 samplers/top_n_sigma.h          19817 text/documents.h                40940 constraints/constructors.h
+    9107 samplers/top_k.h                19890 grammar/head.h                  41318 constraints/patterns.h
+    9162 samplers/tail_free.h            19894 grammar/tree.h                  41407 constraints/looking.h
+    9279 samplers/typical.h              20544 grammar/building.h              41477 constraints/thinking.h
+    9340 samplers/top_p.h                20944 grammar/finishing.h             41720 constraints/schedule.h
+    9376 samplers/min_p.h                21247 grammar/reading.h               41803 constraints/accepting.h
+    9412 samplers/by_sums.h              21336 grammar/gbnf.h                  41984 constraints/drawing.h
+    9541 samplers/top_h.h                21629 grammar/regex.h                 42221 constraints/state.h
+    9591 samplers/min_k.h                22046 grammar/derivatives.h           42285 constraints/kind.h
+    9650 samplers/xtc.h                  22738 grammar/searching.h             42344 constraints/top_p_decay.h
+    9771 samplers/infill.h               23022 grammar/vocabulary.h            42420 constraints/timestamps.h
+    9878 samplers/temperature.h          23476 grammar/triggers.h              42614 constraints/accessors.h
+   10047 samplers/smoothing.h            23950 grammar/matcher.h               42721 stop/head.h
+   10128 samplers/softmax.h              24229 grammar/cache.h                 42786 stop/search.h
+   10157 samplers/drafted.h              24512 grammar/moving.h                42907 stop/making.h
+   10182 samplers/greedy.h               24963 grammar/visits.h                43064 stop/text.h
+   10212 samplers/choose.h               25253 grammar/states.h                43216 stop/patterns.h
+   10298 samplers/ratio.h                25430 grammar/items.h                 43288 stop/settings.h
+   10362 samplers/draw.h                 25554 grammar/masks.h                 43319 core/kinds.h
+   10452 samplers/dist.h                 25757 grammar/runs.h                  43361 base/restore.h
+   10478 samplers/gumbel.h               25969 grammar/entries.h               43374 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2203,7 +2203,7 @@ typedef struct samp_grammar_usage {
 
 /* samp_grammar_stats -- reports how much a grammar's samplers have computed together, and how much memory it takes.
    Returns SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is not a grammar), SAMP_E_NOMEM, SAMP_E_FULL. The
-   counts may lack the last changes by calls that still run in other threads. */
+   counts may be without the last changes by calls that still run in other threads. */
 SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage);
 
 /* samp_grammar_mask -- writes which tokens may follow as a mask, in the form of samp_logits.mask: bits [(n_vocab + 31)
@@ -6339,7 +6339,7 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 
 /* ---- src/core/thresholds.h ---- */
 /* ---- thresholds without a sort ----
-  The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. */
+  The room finds the k-th largest of some numbers, or the value at which a mass is reached. */
 
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
 static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
@@ -7211,11 +7211,11 @@ typedef struct sampi_work {
     size_t n;                   /* the largest vocabulary for which there is memory */
     samp_token_data *candidate; /* [n] the array of candidates, if one is needed; in memory of its own or that of w */
     uint64_t *w;                /* [n] weights of tokens */
-    float *x;                   /* [n] logits of a compact row (copied tokens); x, id and own are adjacent, and the
-                                   steps sort in their memory */
-    int32_t *id;                /* [n] ids of a compact row (copied tokens) */
-    float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
-    uint64_t *sum;              /* sums of tiles (256 elements each) */
+    float *x;                   /* [n] logits of a compact row; x, id and own are adjacent, and the steps sort in
+                                   their memory */
+    int32_t *id;                /* [n] ids of a compact row */
+    float *line, *scratch;      /* maxima of lines; folded maxima of lines */
+    uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row, sorted by id */
     uint32_t *bits;             /* [n / 32] the mask that a constraint with a long list makes of a row */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */
@@ -7471,7 +7471,7 @@ typedef enum sampi_then {
     SAMPI_THEN_NOTHING, /* the plan asks nothing about other tokens */
     SAMPI_THEN_FIRST,   /* the plan asks for the first tokens in order */
     SAMPI_THEN_PREFIX,  /* for the end of a prefix in order of logits, with the share u.cut.p of the probability */
-    SAMPI_THEN_FLOOR    /* for a floor (a least logit) that keeps at least u.cut.min_keep tokens */
+    SAMPI_THEN_FLOOR    /* for a floor that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
 /* What a cut shows of the candidates that it keeps: their order, their p, or both. */
@@ -10067,7 +10067,7 @@ static float sampi_log_softmaxed(double all, float l) { return sampi_finite((flo
 /* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* Does what sampi_log_softmaxed does, for a tile (256 logits), in the compiler's vectors. */
+/* Does what sampi_log_softmaxed does, for a tile, in the compiler's vectors. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
@@ -13804,7 +13804,7 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Return the number of tiles (256 elements) and of lines (16 elements) of a row of n elements. */
+/* Return the number of tiles and of lines of a row of n elements. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
@@ -14035,7 +14035,7 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at makes the tile (256 elements) at index `at` the piece of the walk. */
+/* sampi_tile_at makes the tile at index `at` the piece of the walk. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);
@@ -14100,8 +14100,8 @@ static SAMPI_HOT samp_token_data_array sampi_row_array(const sampi_row *row)
 /* ---- from dense to compact ----
   Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. */
 
-/* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
-   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. */
+/* Returns a threshold that at least `want` elements of a dense row reach, elements with a changed value (work->change)
+   not counted: so many lines have a maximum that reaches it. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;
@@ -14198,21 +14198,20 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes a dense row (all logits in place) compact, with all its unmasked tokens. */
+/* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row (all logits in place) compact, with at least its first `want` tokens in order (logit descending).
-   */
+/* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row (all logits in place) with an element x >= floor. */
+/* Keeps the tokens of a dense row with an element x >= floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -14231,8 +14230,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Are all tokens of a dense row (all logits in place) masked? If more lines have an unmasked token than the row has
-   changes, one token is surely unmasked; otherwise the row's maximum decides. */
+/* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
+   surely unmasked; otherwise the row's maximum decides. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -14240,8 +14239,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row (copied
-   tokens)), and returns its status. has_masked: these calls may have masked elements. */
+/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
+   returns its status. has_masked: these calls may have masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -14250,8 +14249,8 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Cuts a compact row (copied tokens) to `keep` tokens: all tokens above `value`, and those tokens equal to it that have
-   the smallest ids. */
+/* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
+   ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
@@ -14336,7 +14335,7 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row (all logits in place) in one pass, and sets *range to their bounds. */
+/* Estimates the sums of a dense row in one pass, and sets *range to their bounds. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -14351,7 +14350,7 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a dense row (all logits in place) of more than SAMPI_SMALL tokens. */
+/* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -14380,7 +14379,7 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix of a compact row (copied tokens): the first n tokens in order (logit descending, id ascending). */
+/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
 typedef struct sampi_prefix {
     size_t n;
     float last; /* the logit of the prefix's last token */
@@ -14422,7 +14421,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* Copies the logits of a dense row (all logits in place) to the workspace. */
+/* Copies the logits of a dense row to the workspace. The row stays dense, with r = 1 and without floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -14510,7 +14509,7 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks the cut of a dense row (all logits in place). */
+/* Checks the cut of a dense row. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -14668,7 +14667,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t. */
+/* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -14711,7 +14710,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Applies smoothing or log_softmax to a row. */
+/* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -14879,7 +14878,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* The tokens of a compact row (copied tokens) that reach xtc's threshold. */
+/* The tokens of a compact row that reach xtc's threshold. */
 typedef struct sampi_reach {
     size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
     bool is_sure;   /* both bounds of the threshold give the same tokens */
@@ -15005,7 +15004,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the tokens of a compact row (copied tokens) that are in the band. */
+/* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -15049,7 +15048,7 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. */
+/* Masks, in a compact row, the tokens whose y (minus the score) is below the cut. */
 static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
@@ -15125,7 +15124,7 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row (copied tokens) if the cut lies in the band. */
+/* Keeps the typical tokens of a compact row if the cut lies in the band. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -15249,7 +15248,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 /* ---- tail_free on a row ----
   tail_free cuts by the second differences of the sorted probabilities. */
 
-/* Returns the logits of a compact row (copied tokens), the largest first. */
+/* Returns the logits of a compact row, the largest first. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -15270,8 +15269,8 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cuts a compact row (copied tokens) in which up to `rest` tokens are missing; all missing tokens have smaller logits
-   than the row's. */
+/* Cuts a compact row in which up to `rest` tokens are missing; all missing tokens have smaller logits than the row's.
+   */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -15353,8 +15352,8 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Computes the random times of those tokens of a tile (256 tokens) that may still win gumbel's race, which the smallest
-   time wins. */
+/* Computes the random times of those tokens of a tile that may still win gumbel's race, which the smallest time wins.
+   */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
@@ -16047,7 +16046,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
-/* Does s read only few of n logits, namely those of lines (16 logits) with a large maximum? */
+/* Does s read only few of n logits, namely those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -16098,8 +16097,8 @@ static bool sampi_is_sparse(const sampi_view *view)
     return view->state < SAMPI_VIEW_DROPPED && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
-   the row does not have are masked. */
+/* Goes to the next tile of the array, and sets it->x to the logits that the row gives them; those that the row does not
+   have are masked. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;
@@ -18026,7 +18025,7 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
 
 /* ---- src/operator/search.h ---- */
 /* ---- operator: the search for a value ----
-  Finds the element at which, counted from the largest, a number of elements or a mass (sum of weights) is reached. */
+  Finds the element at which, counted from the largest, a number of elements or a mass is reached. */
 
 /* Are all elements of the tile that begins at `at` below the floor? A tile has 16 lines of 16 elements, so its maxima
    are 16 floats. */
@@ -35744,8 +35743,8 @@ SAMP_API SAMPI_COLD samp_vocab *samp_vocab_from_gguf(const void *file, size_t n,
 #ifdef SAMPLING_SHARDS_DECLARED
 /* ---- src/shards/head.h ---- */
 /* ================================================================================================== >>shards
-  Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank (machine) with the logits
-     of some tokens. */
+  Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some
+     tokens. */
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 5
@@ -36215,8 +36214,8 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 
 /* ---- src/shards/row.h ---- */
 /* ---- shards: the records of a row and of a rank ----
-  The struct of one row has its slice of logits, which only this rank (machine) has, and the facts that all ranks share:
-     one bit for each known fact (row->has), the list of first candidates, the search for the end of a prefix. */
+  The struct of one row has its slice of logits, which only this rank has, and the facts that all ranks share: one bit
+     for each known fact (row->has), the list of first candidates, the search for the end of a prefix. */
 
 /* The entry of a slice in SEGS: its first token id, and its sums of envelopes and of weights. */
 typedef struct sampi_seg {
@@ -37289,7 +37288,7 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* Does what sampi_prefix_with_mass does, tile by tile (256 tokens each). */
+/* Does what sampi_prefix_with_mass does, tile by tile. */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {
@@ -38906,9 +38905,8 @@ static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_toke
 
 /* ---- src/drafts/block.h ---- */
 /* ---- drafts: a block judged as a whole ----
-  samp_verify_block tests a whole block of draft tokens (tokens that a cheaper model proposes). p is the model's
-     probability of a token, q the draft's. r is the probability that the draft is kept up to a token: each token
-     multiplies r by p / q, but r never exceeds 1. */
+  samp_verify_block tests a whole block of draft tokens. p is the model's probability of a token, q the draft's. r is
+     the probability that the draft is kept up to a token: each token multiplies r by p / q, but r never exceeds 1. */
 
 /* The residual of a row, max(r p - q, 0), from which the next token is drawn. If draft is NULL, it is p. */
 typedef struct sampi_rest {
@@ -42185,7 +42183,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
-        /* written in place: in a compact row (a copy of the remaining tokens) no token moves to a higher index */
+        /* written in place: in a compact row no token moves to a higher index */
         samp_token to = sampi_id_at(row, at);
         x[m] = sampi_logit_of(row, l);
         id[m++] = to;

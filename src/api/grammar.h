@@ -259,7 +259,7 @@ typedef struct samp_grammar_usage {
 
 /* samp_grammar_stats -- reports how much a grammar's samplers have computed together, and how much memory it takes.
    Returns SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED (the sampler is not a grammar), SAMP_E_NOMEM, SAMP_E_FULL. The
-   counts may lack the last changes by calls that still run in other threads. */
+   counts may be without the last changes by calls that still run in other threads. */
 SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage);
 
 /* samp_grammar_mask -- writes which tokens may follow as a mask, in the form of samp_logits.mask: bits [(n_vocab + 31)

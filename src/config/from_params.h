@@ -7,8 +7,8 @@
    A constructor does not report errors. It notes the error in the record. The sampler carries it, and so does the chain
    that the sampler joins. A sampler with an error is never applied.
 
-   This file has the default parameters, and the function that makes the record of one kind (type of sampler) from
-   samp_params. Checking and building a chain (config/orders.h) both use it. Nothing here allocates memory. */
+   This file has the default parameters, and the function that makes the record of one kind from samp_params. Checking
+   and building a chain (config/orders.h) both use it. Nothing here allocates memory. */
 
 /* Returns the defaults of all fields. Members that belong to no sampler's fields (seed, order, mirostat, rng) default
    to 0 or NULL. Members that several kinds of samplers share (min_keep, temp) are written once for each kind, with the

@@ -1,7 +1,7 @@
 /* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by name or by letter. sampi_steps reads an order and returns one kind (type of
-   sampler) after another. Names and letters are in the table of kinds, so an order can name a new sampler as soon as it
-   has a row. The default order is that of the table.
+   samp_params.order names samplers by name or by letter. sampi_steps reads an order and returns one kind after another.
+   Names and letters are in the table of kinds, so an order can name a new sampler as soon as it has a row. The default
+   order is that of the table.
 
    There are two callers: samp_check_params only checks the parameters, and samp_chain_from_params makes a sampler of
    each kind and adds it to a chain. */

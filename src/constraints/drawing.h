@@ -202,7 +202,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
     if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
-        /* written in place: in a compact row (a copy of the remaining tokens) no token moves to a higher index */
+        /* written in place: in a compact row no token moves to a higher index */
         samp_token to = sampi_id_at(row, at);
         x[m] = sampi_logit_of(row, l);
         id[m++] = to;

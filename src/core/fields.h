@@ -2,7 +2,7 @@
    A field describes one parameter of a sampler: its name, its offsets in samp_params and in the sampler's record (the
    struct behind samp_sampler), its type, range and default. The file of each sampler has the list of its fields. These
    lists are the source of the checks in constructors and of parameters, the defaults of samp_params, the text of
-   samp_describe, the names of settings, and the fingerprint (a hash of settings) in a saved state. */
+   samp_describe, the names of settings, and the fingerprint in a saved state. */
 
 /* The type of a field. Switches over this type have no default case, so the compiler reports each switch that does not
    handle a new type. */

@@ -28,7 +28,7 @@ typedef enum sampi_then {
     SAMPI_THEN_NOTHING, /* the plan asks nothing about other tokens */
     SAMPI_THEN_FIRST,   /* the plan asks for the first tokens in order */
     SAMPI_THEN_PREFIX,  /* for the end of a prefix in order of logits, with the share u.cut.p of the probability */
-    SAMPI_THEN_FLOOR    /* for a floor (a least logit) that keeps at least u.cut.min_keep tokens */
+    SAMPI_THEN_FLOOR    /* for a floor that keeps at least u.cut.min_keep tokens */
 } sampi_then;
 
 /* What a cut shows of the candidates that it keeps: their order, their p, or both. Only executors that return an array

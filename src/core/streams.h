@@ -1,7 +1,7 @@
 /* ---- random numbers of a sampler ----
    The random numbers of all samplers that draw: xtc, the samplers of >>selection, and their forms on rows, slices and a
-   device. Nothing is stored: the numbers are a function of the seed and the position (the number of the draw). So apply
-   can be repeated, and a row's token is the same in any batch. */
+   device. Nothing is stored: the numbers are a function of the seed and the position. So apply can be repeated, and a
+   row's token is the same in any batch. */
 
 /* Writes 128 random bits to r, a function of (seed, position, stream, attempt). The function is inlined, because on a
    GPU each lane has its own counter, which must stay in registers. sampi_random_bits returns the same bits and is not

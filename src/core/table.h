@@ -108,8 +108,8 @@ enum {
     SAMPI_IF_NAMED = 0x2000,
     SAMPI_BY_CHANCE = 0x8000, /* at random the sampler cuts, or does nothing and writes no p */
 
-    /* The states of a view (run/apply.h), each further than the one before. A kind has as a flag the last state in which
-       its function on rows gives the same result as its apply. A kind without such a flag gets the array itself. */
+    /* The states of a view (run/apply.h), each further than the one before. As a flag a kind has the last state in
+       which its function on rows gives the same result as its apply. A kind without one gets the array itself. */
     SAMPI_VIEW_CLOSED = 0,        /* there is only the array */
     SAMPI_VIEW_DENSE = 0x10000,   /* nothing is cut */
     SAMPI_VIEW_MASKED = 0x20000,  /* tokens that are not in the row are masked candidates of the array */

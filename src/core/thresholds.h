@@ -1,6 +1,6 @@
 /* ---- thresholds without a sort ----
-   The room finds the k-th largest of some numbers, or the value at which a mass (sum of weights) is reached. It bisects
-   over the keys of floats (integers in the same order), with one counting pass for each step. */
+   The room finds the k-th largest of some numbers, or the value at which a mass is reached. It bisects over the keys of
+   floats (integers in the same order), with one counting pass for each step. */
 
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
 static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }

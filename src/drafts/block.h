@@ -1,10 +1,9 @@
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block tests a whole block of draft tokens (tokens that a cheaper model proposes). p is the model's
-   probability of a token, q the draft's. r is the probability that the draft is kept up to a token: each token
-   multiplies r by p / q, but r never exceeds 1. The first pass over the rows finds how much of the draft is kept; then
-   the next token is drawn from max(r p - q, 0). On average the test accepts at least as many tokens as the ratio test,
-   because a later token can make up for one that is less likely than in the draft. A rollback (life/rollback.h) takes
-   back the tokens that are not kept. */
+   samp_verify_block tests a whole block of draft tokens. p is the model's probability of a token, q the draft's. r is
+   the probability that the draft is kept up to a token: each token multiplies r by p / q, but r never exceeds 1. The
+   first pass over the rows finds how much of the draft is kept; then the next token is drawn from max(r p - q, 0). On
+   average the test accepts at least as many tokens as the ratio test, because a later token can make up for one that is
+   less likely than in the draft. A rollback (life/rollback.h) takes back the tokens that are not kept. */
 
 /* The residual of a row, max(r p - q, 0), from which the next token is drawn. If draft is NULL, it is p. */
 typedef struct sampi_rest {

@@ -83,9 +83,9 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-/* Fills a row for the test of a set's arithmetic. The row makes the kernels take all their paths: a whole tile (256
-   elements), a shorter one, weights of all sizes, masked tokens. Element 100 has the bits `odd`. The values are
-   volatile, or the compiler could compute the test's result itself, without the effect of its flags. */
+/* Fills a row for the test of a set's arithmetic. The row makes the kernels take all their paths: a whole tile, a
+   shorter one, weights of all sizes, masked tokens. Element 100 has the bits `odd`. The values are volatile, or the
+   compiler could compute the test's result itself, without the effect of its flags. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {

@@ -59,8 +59,7 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
 }
 
 /* Offsets in bytes in the workspace, counted from its first cache line. The workspace holds the digits' sums, the
-   maxima of lines (16 elements each), and the row as floats unless the row is f32. `end` gives the size of the
-   workspace. */
+   maxima of lines, and the row as floats unless the row is f32. `end` gives the size of the workspace. */
 typedef struct sampi_op_layout {
     size_t tile, x, end;
 } sampi_op_layout;

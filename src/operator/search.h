@@ -1,9 +1,9 @@
 /* ---- operator: the search for a value ----
-   Finds the element at which, counted from the largest, a number of elements or a mass (sum of weights) is reached.
-   sampi_op_find is a radix search over keys, which are integers that order as the floats do. sampi_op_digits makes a
-   histogram of the keys in the present range by their next digit, sampi_op_descend chooses a digit, and the next round
-   searches the keys with that digit. sampi_op_nth then turns the value into an index. The search writes only to the
-   histogram in the workspace. */
+   Finds the element at which, counted from the largest, a number of elements or a mass is reached. sampi_op_find is a
+   radix search over keys, which are integers that order as the floats do. sampi_op_digits makes a histogram of the keys
+   in the present range by their next digit, sampi_op_descend chooses a digit, and the next round searches the keys with
+   that digit. sampi_op_nth then turns the value into an index. The search writes only to the histogram in the
+   workspace. */
 
 /* Are all elements of the tile that begins at `at` below the floor? A tile has 16 lines of 16 elements, so its maxima
    are 16 floats. Without maxima the answer is no. */

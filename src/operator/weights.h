@@ -3,10 +3,10 @@
    and three settings. It has no sampler, no state, and no memory except the caller's workspace. By definition the row
    is sorted, running sums of its weights are computed, and the random number is looked up in them.
 
-   The row is never sorted. A radix search finds the value at which a number of elements or a mass (sum of weights) is
-   reached, digit by digit of its key (sampi_key: floats as integers in the same order), the highest digit first: each
-   pass over the row adds up the number and the mass of the elements with each digit. The maxima of lines (16 elements
-   each) show which tiles (16 lines each) a pass may skip. Elements equal to the value are then counted by index.
+   The row is never sorted. A radix search finds the value at which a number of elements or a mass is reached, digit by
+   digit of its key (sampi_key: floats as integers in the same order), the highest digit first: each pass over the row
+   adds up the number and the mass of the elements with each digit. The maxima of lines show which tiles a pass may
+   skip. Elements equal to the value are then counted by index.
 
    Weights are computed from (x - top) / temperature, rounded to f32 twice, as the operator is defined. A weight never
    falls as x grows, so all other comparisons are of x itself. */

@@ -18,8 +18,7 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* Copies the logits of a dense row (all logits in place) to the workspace. The row stays dense, with r = 1 and without
-   floor or changes. */
+/* Copies the logits of a dense row to the workspace. The row stays dense, with r = 1 and without floor or changes. */
 static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
@@ -30,8 +29,8 @@ static void sampi_flatten(sampi_row *row)
     (void)sampi_scan(row);
 }
 
-/* Prepares a row for n changed elements. A dense row (all logits in place) is copied if its logits are products (r is
-   not 1), or if n changes would cost more than a copy. */
+/* Prepares a row for n changed elements. A dense row is copied if its logits are products (r is not 1), or if n changes
+   would cost more than a copy. */
 static void sampi_begin_patch(sampi_row *row, size_t n)
 {
     if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))

@@ -1,13 +1,12 @@
 /* ---- from dense to compact ----
    Copies the tokens that reach a threshold, ids ascending, to the workspace; the row then consists of the copy. Only
-   lines (16 elements) whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256
-   tokens. The room also cuts a compact row to a number of tokens, with ties by id. */
+   lines whose maximum reaches the threshold are read: for top_k 40 about 40 of the 8,016 lines of 128,256 tokens. The
+   room also cuts a compact row to a number of tokens, with ties by id. */
 
-/* Returns a threshold that at least `want` elements of a dense row (all logits in place) reach, elements with a changed
-   value (work->change) not counted: so many lines (16 elements each) have a maximum that reaches it. If `want` is
-   small, the lines are folded into m sets, each with the maximum of its lines, and the search compares sets. m is
-   several times `want`, so that few sets hold two of the largest maxima. `line` has memory to be filled up to a
-   multiple of m. */
+/* Returns a threshold that at least `want` elements of a dense row reach, elements with a changed value (work->change)
+   not counted: so many lines have a maximum that reaches it. If `want` is small, the lines are folded into m sets, each
+   with the maximum of its lines, and the search compares sets. m is several times `want`, so that few sets hold two of
+   the largest maxima. `line` has memory to be filled up to a multiple of m. */
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;
@@ -104,24 +103,23 @@ static void sampi_gather(sampi_row *row, float floor)
     if (has_changes) (void)sampi_scan(row);
 }
 
-/* Makes a dense row (all logits in place) compact, with all its unmasked tokens. A compact row (copied tokens) stays as
-   it is. */
+/* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
 static void sampi_compact(sampi_row *row)
 {
     if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* Makes a dense row (all logits in place) compact, with at least its first `want` tokens in order (logit descending). A
-   compact row (copied tokens) stays as it is. */
+/* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). A compact row stays as
+   it is. */
 static void sampi_gather_first(sampi_row *row, size_t want)
 {
     if (!sampi_is_compact(row))
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keeps the tokens of a dense row (all logits in place) with an element x >= floor. If an eighth of the lines (16
-   elements each) has such a token, the tokens are not copied: the row gets a floor instead, below which elements count
-   as masked. At least row->n / 128 tokens reach this floor. */
+/* Keeps the tokens of a dense row with an element x >= floor. If an eighth of the lines has such a token, the tokens
+   are not copied: the row gets a floor instead, below which elements count as masked. At least row->n / 128 tokens
+   reach this floor. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
@@ -141,8 +139,8 @@ static float sampi_row_max(const sampi_row *row)
     return best.top;
 }
 
-/* Are all tokens of a dense row (all logits in place) masked? If more lines have an unmasked token than the row has
-   changes, one token is surely unmasked; otherwise the row's maximum decides. */
+/* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
+   surely unmasked; otherwise the row's maximum decides. */
 static bool sampi_is_all_masked(const sampi_row *row)
 {
     size_t lines = sampi_n_lines(row->n), alive = 0;
@@ -150,8 +148,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row (copied
-   tokens)), and returns its status. has_masked: these calls may have masked elements. */
+/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
+   returns its status. has_masked: these calls may have masked elements. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
     if (!sampi_is_compact(row) && !row->is_own)
@@ -160,8 +158,8 @@ static int sampi_end_changes(sampi_row *row, bool has_masked)
     return sampi_scan(row);
 }
 
-/* Cuts a compact row (copied tokens) to `keep` tokens: all tokens above `value`, and those tokens equal to it that have
-   the smallest ids. */
+/* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
+   ids. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;

@@ -33,10 +33,9 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Checks the cut of a dense row (all logits in place). `before` is the row before the cut. If fewer than min_keep
-   tokens remain, the row becomes the first min_keep tokens of `before` in order. A row that is still dense needs no
-   count if min_keep is at most n / 128: at least an eighth of its lines (16 elements each) have a token that reaches
-   the floor. */
+/* Checks the cut of a dense row. `before` is the row before the cut. If fewer than min_keep tokens remain, the row
+   becomes the first min_keep tokens of `before` in order. A row that is still dense needs no count if min_keep is at
+   most n / 128: at least an eighth of its lines have a token that reaches the floor. */
 static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
     if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
@@ -91,8 +90,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      wide   for a long row with a long nucleus, whose copy and weights would take the most time: from the exact sum of
             the tokens above a band of logits, and from the tokens of the band, which contains the end of the nucleus.
             For such a row of 128,256 logits the way `all` would take 1.8 to 5.8 times as long.
-   The plan of top_p (its code for GPUs) sums exactly: it takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to
-   1.3 times on 3,000. */
+   The plan of top_p sums exactly: it takes 1.2 to 2.7 times as long on 128,256 logits, and 1.1 to 1.3 times on
+   3,000. */
 
 /* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
@@ -207,8 +206,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- temp, temp_ext ---- */
 
-/* Multiplies all logits by 1 / t. The elements of a dense row (all logits in place) stay as they are, and its factor r
-   becomes 1 / t. */
+/* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
@@ -252,8 +250,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
-/* Applies smoothing or log_softmax to a row. All logits change, so a dense row (all logits in place) is copied
-   first. */
+/* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
@@ -302,8 +299,8 @@ static float sampi_sigma_pivot(const sampi_row *row)
 }
 
 /* Applies top_n_sigma to a row. Sums in floats give bounds of sigma, and these give two bounds of the threshold. The
-   sampler's plan (its code for GPUs) takes 18 to 30 times as long on 128,256 logits, because it asks for the exact
-   sigma, in integers of 128 bits. */
+   sampler's plan takes 18 to 30 times as long on 128,256 logits, because it asks for the exact sigma, in integers of
+   128 bits. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
@@ -361,9 +358,9 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
 
 /* Applies top_a, p_less, p_less_norm, epsilon or eta to a row: each keeps the tokens above a floor that depends on
    sums. If the lower and the upper bound of the floor keep different tokens, the sums are computed exactly; for a
-   compact row they always are. The samplers' plans (their code for GPUs) sum exactly, and take 1.6 to 2.8 times as long
-   on 128,256 logits; the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the
-   estimate is not enough for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
+   compact row they always are. The samplers' plans sum exactly, and take 1.6 to 2.8 times as long on 128,256 logits;
+   the plan of p_less, which squares all weights, takes up to 6.8 times as long. On flat rows the estimate is not enough
+   for eta and p_less, and the plan takes 0.94 to 0.98 times as long. */
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
@@ -438,14 +435,14 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* ---- xtc ---- */
 
-/* The tokens of a compact row (copied tokens) that reach xtc's threshold. */
+/* The tokens of a compact row that reach xtc's threshold. */
 typedef struct sampi_reach {
     size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
     bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
-/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row (copied
-   tokens) is sorted by id, so of equal logits the later one is the last in order. */
+/* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. A compact row is sorted by
+   id, so of equal logits the later one is the last in order. */
 static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
@@ -458,11 +455,10 @@ static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t 
     return reach;
 }
 
-/* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of
-   them and exempt ones. In a dense row (all logits in place) they are searched among the largest logits, in a compact
-   copy: a weight w >= t Z is at least t 2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is
-   far above the rounding of ln and w. The sampler's plan (its code for GPUs) sums exactly, and takes 1.3 to 1.6 times
-   as long on 128,256 logits. */
+/* Applies xtc to a row: removes all tokens whose probability reaches the threshold t, except the least probable of them
+   and exempt ones. In a dense row they are searched among the largest logits, in a compact copy: a weight w >= t Z is
+   at least t 2^40, because Z is at least one whole weight (2^40); the margin of 1e-6 nats is far above the rounding of
+   ln and w. The sampler's plan sums exactly, and takes 1.3 to 1.6 times as long on 128,256 logits. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;

@@ -2,9 +2,9 @@
    Version 2 keeps logits above a floor that depends on Z, the sum of the weights. An estimate of Z is enough if its
    lower and its upper bound keep the same tokens. Version 1 computes the exponent of Zipf's law from the first m tokens
    of the row (m <= 128; with a larger m it runs step by step). Both versions draw as dist does, and then change mu; if
-   the bounds of Z give different mu, Z is summed exactly. The samplers' plans (their code for GPUs) sum exactly,
-   before and after the draw: on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and
-   that of version 1 1.5 times if it keeps all tokens. */
+   the bounds of Z give different mu, Z is summed exactly. The samplers' plans sum exactly, before and after the draw:
+   on 128,256 logits the plan of version 2 takes 1.7 to 2.7 times as long as this code, and that of version 1 1.5 times
+   if it keeps all tokens. */
 
 /* Draws among the kept tokens, and changes mu by the surprise of the drawn token. range: bounds of the sum of the kept
    tokens' weights, which mostly give the same mu; if they do not, or if range is NULL, the sum is computed exactly. */

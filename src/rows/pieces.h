@@ -51,8 +51,8 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* sampi_tile_at makes the tile (256 elements) at index `at` the piece of the walk. sampi_next_tile goes to the next
-   tile; false: the row ends here. */
+/* sampi_tile_at makes the tile at index `at` the piece of the walk. sampi_next_tile goes to the next tile; false: the
+   row ends here. */
 static void sampi_tile_at(sampi_pieces *it, size_t at)
 {
     sampi_piece_at(it, at);

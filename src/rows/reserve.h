@@ -16,7 +16,7 @@ static bool sampi_has_array(const sampi_work *work) { return (const void *)work-
    candidates gets memory of its own; otherwise it shares that of w. Kernels write up to 16 elements beyond a result, so
    each array is longer than its tokens need. The other sizes:
      w           12 bytes a token, for the arrays that are laid over it (sampi_scored), and for candidates
-     line        a maximum for each line (16 elements); for folding it is filled up to less than twice as many
+     line        a maximum for each line; for folding it is filled up to less than twice as many
      scratch     folded maxima, which are fewer than lines; or the maxima of a compact row's lines, at most as many */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {

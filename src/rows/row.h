@@ -55,7 +55,7 @@
    INVARIANTS. sampi_open_row scans the row once. After that these statements hold before and after every function here:
      - no logit is NaN or +infinity, and at least one token is not masked;
      - top is the largest element of the row; the changes of a dense row are not counted (sampi_row_max counts them);
-     - until the draw ends, `line` holds the maxima of the dense row's lines (16 elements each), without its changes.
+     - until the draw ends, `line` holds the maxima of the dense row's lines, without its changes.
    A fast function (the function with which a kind of sampler works on rows) may return SAMPI_DECLINED. Then the row has
    the same logits as before, and the chain continues step by step. Only samplers with the flag SAMPI_TAKES_FLOOR get a
    dense row with a floor; for all others the row is made compact first.
@@ -164,8 +164,8 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* Return the number of tiles (256 elements) and of lines (16 elements) of a row of n elements. The last tile may be
-   shorter, but the kernel maxima writes a maximum for all of its lines. */
+/* Return the number of tiles and of lines of a row of n elements. The last tile may be shorter, but the kernel maxima
+   writes a maximum for all of its lines. */
 static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
 static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 

@@ -37,9 +37,9 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Computes the random times of those tokens of a tile (256 tokens) that may still win gumbel's race, which the smallest
-   time wins. It applies sampi_race_run's first test to the whole tile: if h are the upper 32 bits of a token's random
-   number, 1 - u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of the tile's q. */
+/* Computes the random times of those tokens of a tile that may still win gumbel's race, which the smallest time wins.
+   It applies sampi_race_run's first test to the whole tile: if h are the upper 32 bits of a token's random number, 1 -
+   u > ~h / 2^32, and no weight of the tile is more than 2^14 times the sum of the tile's q. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;

@@ -2,7 +2,7 @@
    Samplers need Z, the sum of all weights w, and S, the sum of w (max - l). A sampi_range has a lower and an upper
    bound of each; the bounds are equal if the sum is exact. An estimate takes one pass in floats, and half the time of
    an exact sum. Samplers compute the exact sum only if the two bounds lead to different tokens. The room also finds the
-   shortest prefix of a compact row with a given mass (sum of weights). */
+   shortest prefix of a compact row with a given mass. */
 
 /* Returns the exact sums of a row; the member `above` is the mass of the elements from `floor` on. For 128k tokens this
    pass takes 35 us, and an estimate 15 us. */
@@ -69,8 +69,8 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimates the sums of a dense row (all logits in place) in one pass, and sets *range to their bounds. The exact sums
-   would fit 64 bits, because a row has at most 2^22 weights of at most 2^40. */
+/* Estimates the sums of a dense row in one pass, and sets *range to their bounds. The exact sums would fit 64 bits,
+   because a row has at most 2^22 weights of at most 2^40. */
 static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
@@ -85,9 +85,8 @@ static void sampi_estimate(const sampi_row *row, sampi_range *range)
     sampi_widen(range, z, s, row->n);
 }
 
-/* Computes the range of a row: an estimate for a dense row (all logits in place) of more than SAMPI_SMALL tokens. A
-   shorter row becomes compact (copied) first, and a compact row is summed exactly. S is computed exactly only if
-   with_s. */
+/* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. A shorter row becomes
+   compact (copied) first, and a compact row is summed exactly. S is computed exactly only if with_s. */
 static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
@@ -118,7 +117,7 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix of a compact row (copied tokens): the first n tokens in order (logit descending, id ascending). */
+/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
 typedef struct sampi_prefix {
     size_t n;
     float last; /* the logit of the prefix's last token */

@@ -3,9 +3,9 @@
    mostly enough, together with a bound for the sum over the others. If they are not enough (a flat row), the whole row
    is sorted by a radix sort, which takes about 1 ms for 128,256 tokens. */
 
-/* Returns the logits of a compact row (copied tokens), the largest first. It is a radix sort of the logits' keys
-   (integers in the same order), 11 bits a round. The keys, 4 bytes each, move between the memory of the weights
-   (work->w) and the memory behind it. After three rounds they are behind it, so the memory of the weights is free. */
+/* Returns the logits of a compact row, the largest first. It is a radix sort of the logits' keys (integers in the same
+   order), 11 bits a round. The keys, 4 bytes each, move between the memory of the weights (work->w) and the memory
+   behind it. After three rounds they are behind it, so the memory of the weights is free. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
@@ -26,12 +26,11 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* Cuts a compact row (copied tokens) in which up to `rest` tokens are missing; all missing tokens have smaller logits
-   than the row's. False: the missing tokens may matter, and nothing has changed.
-   Let w_i be the i-th largest weight, d_i = w_i - w_i+1, which is not negative, and a_i = |d_i - d_i+1|. The sum of
-   those a_i that need a missing token is at most the sum of their d_i + d_i+1, which is at most w_i + w_i+1 for the
-   first of them. (Because of rounding, w may rise by one unit from a token to the next, which adds at most four units
-   to each a_i.) */
+/* Cuts a compact row in which up to `rest` tokens are missing; all missing tokens have smaller logits than the row's.
+   False: the missing tokens may matter, and nothing has changed. Let w_i be the i-th largest weight, d_i = w_i - w_i+1,
+   which is not negative, and a_i = |d_i - d_i+1|. The sum of those a_i that need a missing token is at most the sum of
+   their d_i + d_i+1, which is at most w_i + w_i+1 for the first of them. (Because of rounding, w may rise by one unit
+   from a token to the next, which adds at most four units to each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;

@@ -3,8 +3,8 @@
    with the smallest scores. As the logit falls, the score falls until the mean is reached, then rises. So the kept
    tokens are an interval of logits, and the code has to find its two ends. It searches them among the row's largest
    logits (the head), or in a band: two intervals of logits around the ends that every 32nd token predicts. If both
-   fail, it searches the whole row. The sampler's plan (its code for GPUs) sums exactly, and takes 1.1 to 2.7 times
-   as long on 128,256 logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
+   fail, it searches the whole row. The sampler's plan sums exactly, and takes 1.1 to 2.7 times as long on 128,256
+   logits. Without the band, a row whose head is not enough takes 1.3 to 2.7 times as long. */
 
 /* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
    returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
@@ -73,8 +73,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
     return t;
 }
 
-/* Collects the tokens of a compact row (copied tokens) that are in the band. Returns the mass of those with a logit
-   from in_high on. */
+/* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
@@ -119,9 +118,9 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
     return cut;
 }
 
-/* Masks, in a compact row (copied tokens), the tokens whose y (minus the score) is below the cut. Of the tokens with y
-   equal to the cut it masks all except the first that are wanted (for the mass `want` and min_keep). The caller then
-   removes masked tokens. The scored tokens t are overwritten; the memory of work->w [n + 16] has in turn:
+/* Masks, in a compact row, the tokens whose y (minus the score) is below the cut. Of the tokens with y equal to the cut
+   it masks all except the first that are wanted (for the mass `want` and min_keep). The caller then removes masked
+   tokens. The scored tokens t are overwritten; the memory of work->w [n + 16] has in turn:
 
      score [n + 16], place [n + 16]   the scores and indices of the tokens up to the cut
      tied [n_tied]                    the indices of the tokens at the cut
@@ -202,9 +201,9 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
     return cut->over < want_lo || cut->n_upto == min_keep;
 }
 
-/* Keeps the typical tokens of a compact row (copied tokens) if the cut lies in the band. If it lies elsewhere, or if
-   the sums are not exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass
-   of that part is needed; the pass that computes this mass makes the sums exact. */
+/* Keeps the typical tokens of a compact row if the cut lies in the band. If it lies elsewhere, or if the sums are not
+   exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass of that part is
+   needed; the pass that computes this mass makes the sums exact. */
 static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;

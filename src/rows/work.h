@@ -14,11 +14,11 @@ typedef struct sampi_work {
     size_t n;                   /* the largest vocabulary for which there is memory */
     samp_token_data *candidate; /* [n] the array of candidates, if one is needed; in memory of its own or that of w */
     uint64_t *w;                /* [n] weights of tokens */
-    float *x;                   /* [n] logits of a compact row (copied tokens); x, id and own are adjacent, and the
-                                   steps sort in their memory */
-    int32_t *id;                /* [n] ids of a compact row (copied tokens) */
-    float *line, *scratch;      /* maxima of lines (16 elements each); folded maxima of lines */
-    uint64_t *sum;              /* sums of tiles (256 elements each) */
+    float *x;                   /* [n] logits of a compact row; x, id and own are adjacent, and the steps sort in
+                                   their memory */
+    int32_t *id;                /* [n] ids of a compact row */
+    float *line, *scratch;      /* maxima of lines; folded maxima of lines */
+    uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row, sorted by id */
     uint32_t *bits;             /* [n / 32] the mask that a constraint with a long list makes of a row */
     float *own;                 /* [n] a copy of the logits of samp_apply's array, or of a dense row */

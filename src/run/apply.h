@@ -2,13 +2,13 @@
    samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
    life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: a dense row
    (rows/row.h) whose logits are those of the array, so that the functions of rows/ can work on them. The row's ids are
-   indices in the array. Opening a view takes one pass over the array, which checks it and finds the maxima of its lines
-   (16 candidates each). Logits stay in the array; only if a sampler needs all of them does the pass copy them. Closing
-   a view takes one pass, which writes the row back to the array. The view is closed before a sampler that cannot work
-   on it. The next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a
-   view; run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
+   indices in the array. Opening a view takes one pass over the array, which checks it and finds the maxima of its
+   lines. Logits stay in the array; only if a sampler needs all of them does the pass copy them. Closing a view takes
+   one pass, which writes the row back to the array. The view is closed before a sampler that cannot work on it. The
+   next sampler opens it again, or runs step by step if few or sorted candidates remain. This room opens a view;
+   run/writing.h closes it, run/arrays.h applies one sampler to it, and run/walk.h has the loop over a chain.
 
-   While a view is open, the array itself is unchanged. Its `state` (SAMPI_VIEW_... of core/table.h) tells which tokens
+   While a view is open, the array itself is unchanged. Its `state` (SAMPI_VIEW_... of core/table.h) says which tokens
    are candidates and in which order: in that of the array, unless the state is SORTED. The candidates' p are those in
    the array: a sampler that writes another p closes the view, unless a later sampler overwrites that p. Only a sampler
    that masks the last unmasked token can fail on an open view: then the view writes what the sampler's steps would
@@ -36,7 +36,7 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
     return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
-/* Does s read only few of n logits, namely those of lines (16 logits) with a large maximum? */
+/* Does s read only few of n logits, namely those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_reads_few(const sampi_sampler *s, size_t n)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;

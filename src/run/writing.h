@@ -9,8 +9,8 @@ static bool sampi_is_sparse(const sampi_view *view)
     return view->state < SAMPI_VIEW_DROPPED && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* Goes to the next tile (256 candidates) of the array, and sets it->x to the logits that the row gives them; those that
-   the row does not have are masked. False: the array ends here. */
+/* Goes to the next tile of the array, and sets it->x to the logits that the row gives them; those that the row does not
+   have are masked. False: the array ends here. */
 static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
     const sampi_row *row = it->row;

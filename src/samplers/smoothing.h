@@ -22,8 +22,8 @@ static float sampi_log_softmaxed(double all, float l) { return sampi_finite((flo
 /* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
-/* Does what sampi_log_softmaxed does, for a tile (256 logits), in the compiler's vectors. No result can overflow; |all|
-   must be below 2^100. */
+/* Does what sampi_log_softmaxed does, for a tile, in the compiler's vectors. No result can overflow; |all| must be
+   below 2^100. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);

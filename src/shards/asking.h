@@ -119,7 +119,7 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* Does what sampi_prefix_with_mass does, tile by tile (256 tokens each). */
+/* Does what sampi_prefix_with_mass does, tile by tile. */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {

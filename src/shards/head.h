@@ -1,8 +1,8 @@
 /* ================================================================================================== >>shards
-   Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank (machine) with the logits
-   of some tokens. Each rank has its slice of every row, and the same chains; all ranks get the token and the state of
-   the chains that one machine would have. This comment explains how; the code below has the kinds of parcels, which are
-   the records of a message.
+   Sampling with a vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some
+   tokens. Each rank has its slice of every row, and the same chains; all ranks get the token and the state of the
+   chains that one machine would have. This comment explains how; the code below has the kinds of parcels, which are the
+   records of a message.
 
    A rank knows two things about a row. Its slice, ids and logits, is known to no other rank; samplers change and cut
    logits in it. The facts that decide are known to all ranks: the maximum, exact sums, the first candidates in order.
@@ -15,7 +15,7 @@
                that will be needed.
      LIST:     the first candidates in order after the listed ones, and the number of all candidates after these.
      SUMS:     the sums Z, S and n, relative to the maximum, and the squares for p_less; SIGMA: the sums of top_n_sigma.
-     HIST:     masses (sums of weights) and counts by the distance from the maximum, or from typical's mean. They show
+     HIST:     masses and counts by the distance from the maximum, or from typical's mean. They show
                where a prefix by mass or by number ends, more closely each time.
      RUNS:     the values (logits) there, each with the number of tokens of each slice that have it. They show the end
                itself, and how many of the equal tokens at the end each slice keeps.

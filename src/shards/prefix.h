@@ -1,10 +1,10 @@
 /* ---- shards: the search for the end of a prefix ----
    top_k, top_p and typical keep a prefix of an order. These functions find the end of that prefix in a row whose slices
-   are on several ranks (machines): they count tokens and masses (sums of weights) in ever smaller buckets (HIST), and
-   at last value by value (RUNS). sampi_end is the state of the search. The first buckets of an order by logit are asked
-   for together with the list; if the row's smallest logit is known, they are no wider than necessary. min_keep together
-   with a floor keeps the longer of two prefixes: the buckets mostly decide which one (sampi_floor_side), and then only
-   the end of that one is searched for. */
+   are on several ranks: they count tokens and masses in ever smaller buckets (HIST), and at last value by value (RUNS).
+   sampi_end is the state of the search. The first buckets of an order by logit are asked for together with the list; if
+   the row's smallest logit is known, they are no wider than necessary. min_keep together with a floor keeps the longer
+   of two prefixes: the buckets mostly decide which one (sampi_floor_side), and then only the end of that one is
+   searched for. */
 
 /* Asks for the values in the bucket that contains the end, at most `room` of them, and for these facts. */
 static int sampi_ask_runs(sampi_shard_row *row, uint64_t room, unsigned facts)

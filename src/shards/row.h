@@ -1,7 +1,7 @@
 /* ---- shards: the records of a row and of a rank ----
-   The struct of one row has its slice of logits, which only this rank (machine) has, and the facts that all ranks
-   share: one bit for each known fact (row->has), the list of first candidates, the search for the end of a prefix. The
-   struct samp_shard has all rows of a batch. */
+   The struct of one row has its slice of logits, which only this rank has, and the facts that all ranks share: one bit
+   for each known fact (row->has), the list of first candidates, the search for the end of a prefix. The struct
+   samp_shard has all rows of a batch. */
 
 /* The entry of a slice in SEGS: its first token id, and its sums of envelopes and of weights. */
 typedef struct sampi_seg {

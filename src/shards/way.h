@@ -1,8 +1,8 @@
 /* ---- shards: a row through its chain ----
    How a row passes through the members of its chain, one after another. If a member waits for an answer, the row
-   continues at this member with the next message. Every rank (machine) takes the same steps, and so asks the same
-   questions at the same time; thus the messages of all ranks have the same size. When all remaining candidates are
-   listed, the other samplers are applied to the array of them. */
+   continues at this member with the next message. Every rank takes the same steps, and so asks the same questions at
+   the same time; thus the messages of all ranks have the same size. When all remaining candidates are listed, the other
+   samplers are applied to the array of them. */
 
 /* Does this sampler change nothing unless it is the last member? That is true for a sampler that selects, if it has no
    state and neither cuts nor changes logits. */

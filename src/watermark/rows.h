@@ -1,8 +1,8 @@
 /* ---- watermarks on a row ----
    These functions give the same results as the apply functions, but work directly on a row of logits. Gumbel's search
-   for the shortest time goes by tiles (256 tokens), the one with the most weight first, as in rows/selecting.h; in
-   other tiles only tokens whose word could still win are tested. A draw without the watermark is that of dist. SynthID
-   copies the row's tokens first, SBW changes the logits in place. */
+   for the shortest time goes by tiles, the one with the most weight first, as in rows/selecting.h; in other tiles only
+   tokens whose word could still win are tested. A draw without the watermark is that of dist. SynthID copies the row's
+   tokens first, SBW changes the logits in place. */
 
 /* Returns the token id of element i of the row. If the row is a view of an array, its ids are indices in that array. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
