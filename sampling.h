@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10588 watermark/function.h            26543 grammar/accepting.h
-     322 api/config.h                    10701 watermark/text.h                26883 grammar/history.h
-     353 api/types.h                     10887 watermark/draw.h                26984 grammar/waiting.h
-     675 api/missing.h                   11092 samplers/mirostat.h             27291 grammar/room.h
-     690 api/sample.h                    11315 samplers/adaptive_p.h           27657 grammar/sampler.h
-     892 api/chains.h                    11464 samplers/ras.h                  27911 grammar/forced.h
-    1198 api/samplers.h                  11527 samplers/replay.h               28098 grammar/hooks.h
-    1592 api/gumbel.h                    11578 samplers/custom.h               28219 schema/head.h
-    1621 api/operator.h                  11627 config/describe.h               28434 schema/errors.h
-    1680 api/kv.h                        11796 config/from_params.h            28549 schema/collections.h
-    1877 api/llama_cpp.h                 11852 config/orders.h                 28582 schema/references.h
-    1925 api/text_error.h                12124 config/numbers.h                28898 schema/strings.h
-    1944 api/grammar.h                   12269 config/set.h                    28963 schema/numbers.h
-    2293 api/shards.h                    12445 config/texts.h                  29184 schema/sets.h
-    2406 api/peers.h                     12624 config/settings.h               29460 schema/formats.h
-    2552 api/drafts.h                    12739 life/rollback.h                 29739 schema/scalars.h
-    2711 api/constraints.h               12977 life/chain.h                    30055 schema/styles.h
-    3114 api/watermark.h                 13273 life/members.h                  30223 schema/goals.h
-    3288 api/stop.h                      13383 life/update.h                   30463 schema/tagged.h
-    3428 api/vocab.h                     13553 life/copy.h                     30534 schema/alternatives.h
-    3471 api/search.h                    13722 rows/row.h                      31074 schema/objects.h
-    3653 api/parts.h                     13922 rows/reserve.h                  31663 schema/arrays.h
-    3705 base/switches.h                 13990 rows/pieces.h                   32031 schema/satisfiable.h
-    4008 base/random.h                   14099 rows/compact.h                  32199 schema/whole.h
-    4028 base/mt19937.h                  14279 rows/sums.h                     32382 tags/head.h
-    4100 base/exact.h                    14406 rows/changes.h                  32509 tags/words.h
-    4317 base/bits128.h                  14483 rows/cuts.h                     32625 tags/inside.h
-    4393 base/elements.h                 14939 rows/typical.h                  32769 tags/formats.h
-    4519 watermark/colours.h             15247 rows/tail_free.h                33214 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15315 rows/selecting.h                33462 grammar/grammars.h
-    4604 kernels/contract.h              15458 rows/mirostat.h                 33530 peers/tables.h
-    4690 kernels/scalar.h                15538 watermark/rows.h                33989 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15648 rows/flat.h                     34485 peers/llama_server.h
-    4903 kernels/sets.h                  15718 rows/logprobs.h                 34553 peers/stops.h
-    4952 kernels/vectors.h               15861 rows/support.h                  34612 peers/wishes.h
-    5034 kernels/avx512.h                16006 rows/step.h                     34654 peers/fields.h
-    5119 kernels/avx2.h                  16023 run/apply.h                     34965 peers/requests.h
-    5183 kernels/sse2.h                  16089 run/writing.h                   35173 vocab/pieces.h
-    5200 kernels/neon.h                  16188 run/arrays.h                    35351 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16276 run/walk.h                      35569 vocab/gguf.h
-    5239 kernels/generic.h               16384 run/again.h                     35744 shards/head.h
-    5259 kernels/shared.h                16449 run/finish.h                    35829 shards/bytes.h
-    5383 kernels/passes.h                16490 run/draw.h                      35926 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16578 run/sample.h                    36215 shards/row.h
-    6119 kernels/check.h                 16715 run/explain.h                   36338 shards/answers.h
-    6141 kernels/dispatch.h              16830 watermark/making.h              36782 shards/logprobs.h
-    6340 core/thresholds.h               17051 watermark/tails.h               37040 shards/taking.h
-    6433 core/array.h                    17148 watermark/detect.h              37177 shards/asking.h
-    6848 core/table.h                    17373 run/verify.h                    37306 shards/prefix.h
-    7020 core/windows.h                  17478 run/batch.h                     37528 shards/plans.h
-    7108 constraints/record.h            17664 run/replay.h                    37974 samplers/plans.h
-    7178 watermark/record.h              17749 run/guide.h                     38236 shards/way.h
-    7197 rows/work.h                     17790 life/state.h                    38382 shards/memory.h
-    7230 life/past.h                     17951 operator/weights.h              38451 shards/batch.h
-    7289 core/record.h                   18026 operator/search.h               38855 drafts/head.h
-    7454 core/plans.h                    18157 operator/run.h                  38906 drafts/block.h
-    7480 core/fields.h                   18317 kv/cells.h                      39088 drafts/tree.h
-    7577 core/owners.h                   18341 kv/making.h                     39211 drafts/relaxed.h
-    7644 core/mt19937.h                  18561 kv/slot.h                       39292 drafts/ngram.h
-    7699 core/no_mt19937.h               18693 kv/sequences.h                  39428 search/head.h
-    7723 core/making.h                   18823 kv/data.h                       39648 search/rows.h
-    7881 core/streams.h                  18952 kv/update.h                     39730 search/states.h
-    7917 life/state_fields.h             19070 kv/state.h                      39817 search/beams.h
-    8005 samplers/llama_cpp.h            19269 llama_cpp/functions.h           40200 search/unmask.h
-    8145 samplers/logit_bias.h           19331 llama_cpp/object.h              40346 text/automaton.h
-    8229 samplers/patch.h                19384 llama_cpp/vocabulary.h          40417 grammar/patterns.h
-    8277 samplers/penalties.h            19459 text/reading.h                  40566 constraints/automaton.h
-    8419 samplers/dry.h                  19565 text/strings.h                  40605 constraints/making.h
-    8951 samplers/cut.h                  19663 text/values.h                   40851 constraints/sampler.h
-    8971 samplers/top_n_sigma.h          19817 text/documents.h                40940 constraints/constructors.h
-    9107 samplers/top_k.h                19890 grammar/head.h                  41318 constraints/patterns.h
-    9162 samplers/tail_free.h            19894 grammar/tree.h                  41407 constraints/looking.h
-    9279 samplers/typical.h              20544 grammar/building.h              41477 constraints/thinking.h
-    9340 samplers/top_p.h                20944 grammar/finishing.h             41720 constraints/schedule.h
-    9376 samplers/min_p.h                21247 grammar/reading.h               41803 constraints/accepting.h
-    9412 samplers/by_sums.h              21336 grammar/gbnf.h                  41984 constraints/drawing.h
-    9541 samplers/top_h.h                21629 grammar/regex.h                 42221 constraints/state.h
-    9591 samplers/min_k.h                22046 grammar/derivatives.h           42285 constraints/kind.h
-    9650 samplers/xtc.h                  22738 grammar/searching.h             42344 constraints/top_p_decay.h
-    9771 samplers/infill.h               23022 grammar/vocabulary.h            42420 constraints/timestamps.h
-    9878 samplers/temperature.h          23476 grammar/triggers.h              42614 constraints/accessors.h
-   10047 samplers/smoothing.h            23950 grammar/matcher.h               42721 stop/head.h
-   10128 samplers/softmax.h              24229 grammar/cache.h                 42786 stop/search.h
-   10157 samplers/drafted.h              24512 grammar/moving.h                42907 stop/making.h
-   10182 samplers/greedy.h               24963 grammar/visits.h                43064 stop/text.h
-   10212 samplers/choose.h               25253 grammar/states.h                43216 stop/patterns.h
-   10298 samplers/ratio.h                25430 grammar/items.h                 43288 stop/settings.h
-   10362 samplers/draw.h                 25554 grammar/masks.h                 43319 core/kinds.h
-   10452 samplers/dist.h                 25757 grammar/runs.h                  43361 base/restore.h
-   10478 samplers/gumbel.h               25969 grammar/entries.h               43374 api/license.h
+       2 api/opening.h                   10590 watermark/function.h            26545 grammar/accepting.h
+     322 api/config.h                    10703 watermark/text.h                26885 grammar/history.h
+     353 api/types.h                     10889 watermark/draw.h                26986 grammar/waiting.h
+     675 api/missing.h                   11094 samplers/mirostat.h             27293 grammar/room.h
+     690 api/sample.h                    11317 samplers/adaptive_p.h           27659 grammar/sampler.h
+     892 api/chains.h                    11466 samplers/ras.h                  27913 grammar/forced.h
+    1198 api/samplers.h                  11529 samplers/replay.h               28100 grammar/hooks.h
+    1592 api/gumbel.h                    11580 samplers/custom.h               28221 schema/head.h
+    1621 api/operator.h                  11629 config/describe.h               28436 schema/errors.h
+    1680 api/kv.h                        11798 config/from_params.h            28551 schema/collections.h
+    1877 api/llama_cpp.h                 11854 config/orders.h                 28584 schema/references.h
+    1925 api/text_error.h                12126 config/numbers.h                28900 schema/strings.h
+    1944 api/grammar.h                   12271 config/set.h                    28965 schema/numbers.h
+    2293 api/shards.h                    12447 config/texts.h                  29186 schema/sets.h
+    2406 api/peers.h                     12626 config/settings.h               29462 schema/formats.h
+    2552 api/drafts.h                    12741 life/rollback.h                 29741 schema/scalars.h
+    2711 api/constraints.h               12979 life/chain.h                    30057 schema/styles.h
+    3114 api/watermark.h                 13275 life/members.h                  30225 schema/goals.h
+    3288 api/stop.h                      13385 life/update.h                   30465 schema/tagged.h
+    3428 api/vocab.h                     13555 life/copy.h                     30536 schema/alternatives.h
+    3471 api/search.h                    13724 rows/row.h                      31076 schema/objects.h
+    3653 api/parts.h                     13924 rows/reserve.h                  31665 schema/arrays.h
+    3705 base/switches.h                 13992 rows/pieces.h                   32033 schema/satisfiable.h
+    4008 base/random.h                   14101 rows/compact.h                  32201 schema/whole.h
+    4028 base/mt19937.h                  14281 rows/sums.h                     32384 tags/head.h
+    4100 base/exact.h                    14408 rows/changes.h                  32511 tags/words.h
+    4317 base/bits128.h                  14485 rows/cuts.h                     32627 tags/inside.h
+    4393 base/elements.h                 14941 rows/typical.h                  32771 tags/formats.h
+    4519 watermark/colours.h             15249 rows/tail_free.h                33216 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33464 grammar/grammars.h
+    4604 kernels/contract.h              15460 rows/mirostat.h                 33532 peers/tables.h
+    4690 kernels/scalar.h                15540 watermark/rows.h                33991 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34487 peers/llama_server.h
+    4903 kernels/sets.h                  15720 rows/logprobs.h                 34555 peers/stops.h
+    4952 kernels/vectors.h               15863 rows/support.h                  34614 peers/wishes.h
+    5034 kernels/avx512.h                16008 rows/step.h                     34656 peers/fields.h
+    5119 kernels/avx2.h                  16025 run/apply.h                     34967 peers/requests.h
+    5183 kernels/sse2.h                  16091 run/writing.h                   35175 vocab/pieces.h
+    5200 kernels/neon.h                  16190 run/arrays.h                    35353 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16278 run/walk.h                      35571 vocab/gguf.h
+    5239 kernels/generic.h               16386 run/again.h                     35746 shards/head.h
+    5259 kernels/shared.h                16451 run/finish.h                    35831 shards/bytes.h
+    5383 kernels/passes.h                16492 run/draw.h                      35928 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36217 shards/row.h
+    6119 kernels/check.h                 16717 run/explain.h                   36340 shards/answers.h
+    6141 kernels/dispatch.h              16832 watermark/making.h              36784 shards/logprobs.h
+    6340 core/thresholds.h               17053 watermark/tails.h               37042 shards/taking.h
+    6435 core/array.h                    17150 watermark/detect.h              37179 shards/asking.h
+    6850 core/table.h                    17375 run/verify.h                    37308 shards/prefix.h
+    7022 core/windows.h                  17480 run/batch.h                     37530 shards/plans.h
+    7110 constraints/record.h            17666 run/replay.h                    37976 samplers/plans.h
+    7180 watermark/record.h              17751 run/guide.h                     38238 shards/way.h
+    7199 rows/work.h                     17792 life/state.h                    38384 shards/memory.h
+    7232 life/past.h                     17953 operator/weights.h              38453 shards/batch.h
+    7291 core/record.h                   18028 operator/search.h               38857 drafts/head.h
+    7456 core/plans.h                    18159 operator/run.h                  38908 drafts/block.h
+    7482 core/fields.h                   18319 kv/cells.h                      39090 drafts/tree.h
+    7579 core/owners.h                   18343 kv/making.h                     39213 drafts/relaxed.h
+    7646 core/mt19937.h                  18563 kv/slot.h                       39294 drafts/ngram.h
+    7701 core/no_mt19937.h               18695 kv/sequences.h                  39430 search/head.h
+    7725 core/making.h                   18825 kv/data.h                       39650 search/rows.h
+    7883 core/streams.h                  18954 kv/update.h                     39732 search/states.h
+    7919 life/state_fields.h             19072 kv/state.h                      39819 search/beams.h
+    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40202 search/unmask.h
+    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40348 text/automaton.h
+    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40419 grammar/patterns.h
+    8279 samplers/penalties.h            19461 text/reading.h                  40568 constraints/automaton.h
+    8421 samplers/dry.h                  19567 text/strings.h                  40607 constraints/making.h
+    8953 samplers/cut.h                  19665 text/values.h                   40853 constraints/sampler.h
+    8973 samplers/top_n_sigma.h          19819 text/documents.h                40942 constraints/constructors.h
+    9109 samplers/top_k.h                19892 grammar/head.h                  41320 constraints/patterns.h
+    9164 samplers/tail_free.h            19896 grammar/tree.h                  41409 constraints/looking.h
+    9281 samplers/typical.h              20546 grammar/building.h              41479 constraints/thinking.h
+    9342 samplers/top_p.h                20946 grammar/finishing.h             41722 constraints/schedule.h
+    9378 samplers/min_p.h                21249 grammar/reading.h               41805 constraints/accepting.h
+    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  41986 constraints/drawing.h
+    9543 samplers/top_h.h                21631 grammar/regex.h                 42223 constraints/state.h
+    9593 samplers/min_k.h                22048 grammar/derivatives.h           42287 constraints/kind.h
+    9652 samplers/xtc.h                  22740 grammar/searching.h             42346 constraints/top_p_decay.h
+    9773 samplers/infill.h               23024 grammar/vocabulary.h            42422 constraints/timestamps.h
+    9880 samplers/temperature.h          23478 grammar/triggers.h              42616 constraints/accessors.h
+   10049 samplers/smoothing.h            23952 grammar/matcher.h               42723 stop/head.h
+   10130 samplers/softmax.h              24231 grammar/cache.h                 42788 stop/search.h
+   10159 samplers/drafted.h              24514 grammar/moving.h                42909 stop/making.h
+   10184 samplers/greedy.h               24965 grammar/visits.h                43066 stop/text.h
+   10214 samplers/choose.h               25255 grammar/states.h                43218 stop/patterns.h
+   10300 samplers/ratio.h                25432 grammar/items.h                 43290 stop/settings.h
+   10364 samplers/draw.h                 25556 grammar/masks.h                 43321 core/kinds.h
+   10454 samplers/dist.h                 25759 grammar/runs.h                  43363 base/restore.h
+   10480 samplers/gumbel.h               25971 grammar/entries.h               43376 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6360,8 +6360,10 @@ typedef struct sampi_values {
     const float *x;    /* [n] the numbers */
     const uint64_t *w; /* [n] the weights of the numbers; NULL: each weight is 1 */
     size_t n;
-    float top; /* the largest of the numbers, or any larger value */
+    float top; /* the largest of the numbers, or any larger value; SAMPI_NO_SCORE */
 } sampi_values;
+
+#define SAMPI_NO_SCORE 0.0f /* `top` of numbers that are minus scores, whose keys lie far apart just below 0 */
 
 /* Returns the sum of the weights of the numbers that are at least `floor`. */
 static uint64_t sampi_mass_above(const sampi_values *values, float floor)
@@ -6370,24 +6372,24 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
-/* Memory for the few numbers to which a search has been narrowed. */
-typedef struct sampi_few {
+/* Memory for the numbers to which a search has been narrowed. */
+typedef struct sampi_narrowed {
     float x[SAMPI_TILE + 16];
     int32_t at[SAMPI_TILE + 16]; /* [i]: the index of x [i] among all numbers */
     uint64_t w[SAMPI_TILE + 16];
-} sampi_few;
+} sampi_narrowed;
 
 /* Narrows a search to the numbers in [low, high), if they are at most SAMPI_TILE. */
-static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_few *few)
+static uint64_t sampi_narrow_search(sampi_values *values, float low, float high, sampi_narrowed *to)
 {
     const sampi_kernels *k = values->k;
     if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
     uint64_t beyond = sampi_mass_above(values, high);
-    values->n = k->collect(values->x, NULL, 0, values->n, low, high, few->x, few->at);
-    values->x = few->x;
+    values->n = k->collect(values->x, NULL, 0, values->n, low, high, to->x, to->at);
+    values->x = to->x;
     if (!values->w) return beyond;
-    for (size_t i = 0; i < values->n; i++) few->w[i] = values->w[few->at[i]];
-    values->w = few->w;
+    for (size_t i = 0; i < values->n; i++) to->w[i] = values->w[to->at[i]];
+    values->w = to->w;
     return beyond;
 }
 
@@ -6397,21 +6399,21 @@ static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t e
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
     int32_t low = sampi_key(all->top), high = low + 1; /* the numbers from `high` on have less mass than `want` */
-    int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
+    int32_t stride = all->top == SAMPI_NO_SCORE ? 1 << 28 : 1 << 16;
     sampi_values values = *all;
-    sampi_few few;
+    sampi_narrowed narrowed;
     uint64_t mass = sampi_mass_above(&values, values.top), beyond = 0;
     while (mass < want) {
         if (low == lowest) return -FLT_MAX;
         high = low;
-        low = (int64_t)low - lowest > step ? low - step : lowest;
-        if (step < 1 << 28) step *= 2;
+        low = (int64_t)low - lowest > stride ? low - stride : lowest;
+        if (stride < 1 << 28) stride *= 2;
         mass = sampi_mass_above(&values, sampi_unkey(low));
     }
     for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
         int32_t middle = sampi_middle(low, high);
         if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
-            beyond = sampi_narrow_search(&values, sampi_unkey(low), sampi_unkey(high), &few);
+            beyond = sampi_narrow_search(&values, sampi_unkey(low), sampi_unkey(high), &narrowed);
         uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
         if (mass_middle < want) {
             high = middle;
@@ -15035,10 +15037,10 @@ typedef struct sampi_score_cut {
 static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
-    sampi_values values = { k, t->y, t->w, t->n, 0.0f };
+    sampi_values values = { k, t->y, t->w, t->n, SAMPI_NO_SCORE };
     sampi_score_cut cut;
     float by_mass = sampi_find_value(&values, want ? want : 1, 0, 1);
-    float by_count = min_keep ? sampi_find_nth(k, t->y, t->n, min_keep, 0.0f) : 0.0f;
+    float by_count = min_keep ? sampi_find_nth(k, t->y, t->n, min_keep, SAMPI_NO_SCORE) : 0.0f;
     cut.at = by_mass < by_count ? by_mass : by_count;
     float above = sampi_next_up(cut.at);
     cut.over = k->mass(t->y, t->w, t->n, above);

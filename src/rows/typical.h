@@ -105,10 +105,10 @@ typedef struct sampi_score_cut {
 static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
-    sampi_values values = { k, t->y, t->w, t->n, 0.0f };
+    sampi_values values = { k, t->y, t->w, t->n, SAMPI_NO_SCORE };
     sampi_score_cut cut;
     float by_mass = sampi_find_value(&values, want ? want : 1, 0, 1);
-    float by_count = min_keep ? sampi_find_nth(k, t->y, t->n, min_keep, 0.0f) : 0.0f;
+    float by_count = min_keep ? sampi_find_nth(k, t->y, t->n, min_keep, SAMPI_NO_SCORE) : 0.0f;
     cut.at = by_mass < by_count ? by_mass : by_count;
     float above = sampi_next_up(cut.at);
     cut.over = k->mass(t->y, t->w, t->n, above);

@@ -1929,7 +1929,7 @@ static bool play_array(player *p, band *b, shelf *h, const samp_token_data_array
 static bool one_array(player *p, shelf *h, samp_token_data *room, uint64_t seed)
 {
     source s = source_seed(seed);
-    size_t n = SAMPI_FEW - 2 + make_length(&s, below(&s, 50) ? 1500 : ARRAY_LONGEST - SAMPI_FEW);
+    size_t n = SAMPI_SHORT_ARRAY - 2 + make_length(&s, below(&s, 50) ? 1500 : ARRAY_LONGEST - SAMPI_SHORT_ARRAY);
     samp_token_data_array given = { room, 0, -1, false };
     bool same = true;
     AT("SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1", seed);
@@ -1966,7 +1966,7 @@ static bool apply_gives_what_the_steps_give(void)
    are to be kept. */
 static bool xtc_of_llama_on_arrays(void)
 {
-    enum { LENGTH = SAMPI_FEW + 300 };
+    enum { LENGTH = SAMPI_SHORT_ARRAY + 300 };
     samp_token_data room[LENGTH], order[LENGTH];
     samp_token_data_array given = { room, LENGTH, -1, false };
     player p;
