@@ -200,7 +200,22 @@ function end_of(range, upper,    part)
     return range ~ /^-?[0-9.]+$/ ? range : range == "inf" ? "INFINITY" : range == "-inf" ? "-INFINITY" : range == "" ? "NONE" : "NAMED"
 }
 
-function make_ranges(    i, j, k, key, name, list, word)
+# The ranges of the arguments or members.
+function put_ranges(key, name,    j, k, word)
+{
+    printf "static const struct argument arguments_%s[] = { ", name
+    for (j = 1; j <= n_args[key]; j++) {
+        split(arg_kind[key, j], word, / /)
+        k = list_of(key, j)
+        if (!(word[1] in scalar)) word[1] = "none"
+        printf "{ \"%s\", KIND_%s, %s, %s, %d, %d }, ", named(key, k && what[key] == "function" && arg_kind[key, j] !~ / as / ? k : j),
+               toupper(word[1]), end_of(word[2], 0), end_of(word[2], 1), (word[2] ~ /^\(/), (k > 0)
+    }
+    print "{ NULL, KIND_NONE, NONE, NONE, 0, 0 } };"
+    made[++n_made] = name
+}
+
+function make_ranges(    i, j, key, name, list, word)
 {
     for (i = 1; i <= n_order; i++) {
         key = order[i]
@@ -213,18 +228,16 @@ function make_ranges(    i, j, k, key, name, list, word)
         if (list ~ /`/) continue # what a program has written itself
         name = key
         sub(/\(\)/, "", name)
-        printf "static samp_sampler *make_%s(const double *v) { (void)v; return samp_%s(%s); }\n", name, name, list
-        printf "static const struct argument arguments_%s[] = { ", name
-        for (j = 1; j <= n_args[key]; j++) {
-            split(arg_kind[key, j], word, / /)
-            k = list_of(key, j)
-            if (!(word[1] in scalar)) word[1] = "none"
-            printf "{ \"%s\", KIND_%s, %s, %s, %d, %d }, ", named(key, k && arg_kind[key, j] !~ / as / ? k : j), toupper(word[1]), end_of(word[2], 0), end_of(word[2], 1),
-                   (word[2] ~ /^\(/), (k > 0)
-        }
-        print "{ NULL, KIND_NONE, NONE, NONE, 0, 0 } };"
-        made[++n_made] = name
+        printf "static samp_sampler *make_%s(const double *v, size_t i) { (void)v, (void)i; return samp_%s(%s); }\n", name, name, list
+        put_ranges(key, name)
     }
+    print "static samp_sampler *make_params(const double *v, size_t i)\n{\n    samp_params p = usual_params();"
+    for (j = 1; j <= n_args["params"]; j++) {
+        split(arg_kind["params", j], word, / /)
+        if (word[1] in scalar) printf "    if (i == %d) p.%s = (%s)v[i];\n", j - 1, arg_name["params", j], scalar[word[1]]
+    }
+    print "    return chain_of(&p);\n}"
+    put_ranges("params", "params")
     print "static const struct constructor constructors[] = {"
     for (i = 1; i <= n_made; i++) printf "    { \"%s\", make_%s, arguments_%s },\n", made[i], made[i], made[i]
     print "};"

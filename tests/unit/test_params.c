@@ -85,50 +85,36 @@ static samp_vocab letters_vocab(void)
 TEST(test_defaults)
 {
     samp_params p = samp_default_params();
-    assert_u64(p.seed, 0);
-    assert_num(p.min_keep, 0);
-    assert_num(p.top_k, 40);
-    assert_num(p.top_k_ties, 0);
-    assert_same(p.top_p, 0.95f);
-    assert_same(p.min_p, 0.05f);
-    assert_same(p.top_a, 0.0f);
-    assert_same(p.p_less, 0.0f);
-    assert_same(p.p_less_norm, 0.0f);
-    assert_same(p.epsilon_cutoff, 0.0f);
-    assert_same(p.eta_cutoff, 0.0f);
-    assert_same(p.top_h, 1.0f);
-    assert_same(p.min_k, -1.0f);
-    assert_same(p.smoothing_factor, 0.0f);
-    assert_same(p.smoothing_curve, 1.0f);
-    assert_same(p.typ_p, 1.0f);
-    assert_same(p.tfs_z, 1.0f);
-    assert_same(p.top_n_sigma, -1.0f);
-    assert_same(p.xtc_probability, 0.0f);
-    assert_same(p.xtc_threshold, 0.1f);
-    assert_same(p.temp, 0.8f);
-    assert_same(p.dynatemp_range, 0.0f);
-    assert_same(p.dynatemp_exponent, 1.0f);
-    assert_num(p.penalty_last_n, 64);
-    assert_same(p.penalty_repeat, 1.0f);
-    assert_same(p.penalty_freq, 0.0f);
-    assert_same(p.penalty_present, 0.0f);
-    assert_same(p.dry_multiplier, 0.0f);
-    assert_same(p.dry_base, 1.75f);
-    assert_num(p.dry_allowed_length, 2);
-    assert_num(p.dry_penalty_last_n, -1);
-    assert_true(p.dry_breakers == NULL);
-    assert_num(p.mirostat, 0);
-    assert_same(p.mirostat_tau, 5.0f);
-    assert_same(p.mirostat_eta, 0.1f);
-    assert_same(p.adaptive_target, -1.0f);
-    assert_same(p.adaptive_decay, 0.9f);
-    assert_true(p.logit_bias == NULL);
-    assert_num(p.n_logit_bias, 0);
-    assert_num(p.n_vocab, 0);
-    assert_true(p.vocab == NULL);
-    assert_true(p.order == NULL);
-    assert_num(p.rng, SAMP_RNG_PHILOX);
-    assert_num(p.n_ctx_train, 4096);
+    const samp_params want = {
+        .top_k = 40,
+        .top_p = 0.95f,
+        .min_p = 0.05f,
+        .top_h = 1.0f,
+        .typ_p = 1.0f,
+        .tfs_z = 1.0f,
+        .top_n_sigma = -1.0f,
+        .min_k = -1.0f,
+        .xtc_threshold = 0.1f,
+        .temp = 0.8f,
+        .dynatemp_exponent = 1.0f,
+        .smoothing_curve = 1.0f,
+        .penalty_last_n = 64,
+        .penalty_repeat = 1.0f,
+        .dry_base = 1.75f,
+        .dry_allowed_length = 2,
+        .dry_penalty_last_n = -1,
+        .mirostat_tau = 5.0f,
+        .mirostat_eta = 0.1f,
+        .adaptive_target = -1.0f,
+        .adaptive_decay = 0.9f,
+        .rng = SAMP_RNG_PHILOX,
+        .n_ctx_train = 4096,
+    }; /* all others are 0 or NULL */
+    const size_t hole = offsetof(samp_params, adaptive_decay) + 4, on = offsetof(samp_params, logit_bias);
+    const size_t end = offsetof(samp_params, n_ctx_train) + 4;
+    assert_memory_equal(&p, &want, hole);
+    assert_memory_equal((const char *)&p + on, (const char *)&want + on, end - on);
+    assert_null(p.grammar);
     const char *field = "untouched";
     assert_ok(samp_check_params(&p, &field));
 }
@@ -185,154 +171,21 @@ static void bad_(const samp_params *p, int status, const char *name, const char 
         test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__); \
         samp_free(build(&p_)); \
     } while (0)
-#define from_0_to_1(member) \
-    do { \
-        bad(member, -1e-45f, SAMP_E_RANGE); \
-        bad(member, ABOVE_1, SAMP_E_RANGE); \
-        bad(member, NAN, SAMP_E_NAN); \
-        good(member, 0.0f); \
-        good(member, 1.0f); \
-    } while (0)
-
-/* allowed; but the chain would be large */
-#define fits(member, value) \
-    do { \
-        samp_params p_ = samp_default_params(); \
-        p_.member = (value); \
-        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__); \
-    } while (0)
-
-#define ABOVE_1 1.0000001f
-
+/* test_ranges.c tries the ends of each member's range and what lies beyond. These are no range of the table's. */
 TEST(test_bad_fields)
 {
-    const float least = 9.5367431640625e-7f, most = 1048576.0f; /* 2^-20, 2^20 */
-    bad(top_p, 0.0f, SAMP_E_RANGE);
-    bad(top_p, -0.1f, SAMP_E_RANGE);
-    bad(top_p, ABOVE_1, SAMP_E_RANGE);
-    bad(top_p, 1.5f, SAMP_E_RANGE);
-    bad(top_p, NAN, SAMP_E_NAN);
-    good(top_p, 1.0f);
-    good(top_p, 1e-45f);
-    from_0_to_1(min_p);
-    from_0_to_1(top_a);
-    from_0_to_1(p_less);
-    from_0_to_1(p_less_norm);
-    from_0_to_1(epsilon_cutoff);
-    from_0_to_1(eta_cutoff);
-    bad(top_h, 0.0f, SAMP_E_RANGE);
-    bad(top_h, ABOVE_1, SAMP_E_RANGE);
-    bad(top_h, NAN, SAMP_E_NAN);
-    good(top_h, 1e-45f);
-    good(top_h, 1.0f);
-    bad(min_k, INFINITY, SAMP_E_RANGE);
-    bad(min_k, -INFINITY, SAMP_E_RANGE);
-    bad(min_k, NAN, SAMP_E_NAN);
-    good(min_k, 0.0f);
-    good(min_k, -FLT_MAX);
-    bad(smoothing_factor, -1e-45f, SAMP_E_RANGE);
-    bad(smoothing_factor, 1000.1f, SAMP_E_RANGE);
-    bad(smoothing_factor, NAN, SAMP_E_NAN);
-    good(smoothing_factor, 1000.0f);
-    bad(smoothing_curve, 0.99999994f, SAMP_E_RANGE);
-    bad(smoothing_curve, 10.000001f, SAMP_E_RANGE);
-    bad(smoothing_curve, NAN, SAMP_E_NAN);
-    good(smoothing_curve, 10.0f);
-    bad(typ_p, 0.0f, SAMP_E_RANGE);
-    bad(typ_p, ABOVE_1, SAMP_E_RANGE);
-    bad(typ_p, NAN, SAMP_E_NAN);
-    good(typ_p, 0.5f);
-    bad(tfs_z, 0.0f, SAMP_E_RANGE);
-    bad(tfs_z, ABOVE_1, SAMP_E_RANGE);
-    bad(tfs_z, NAN, SAMP_E_NAN);
-    good(tfs_z, 0.5f);
-    bad(top_n_sigma, NAN, SAMP_E_NAN);
-    good(top_n_sigma, 0.0f);
-    good(top_n_sigma, -3.0f);
-    good(top_n_sigma, 1.5f);
-    good(top_k, 0);
-    good(top_k, -1);
-    good(top_k, INT32_MIN);
-    good(top_k, INT32_MAX);
-    good(top_k_ties, 1);
-    bad(top_k_ties, 2, SAMP_E_RANGE);
-    bad(top_k_ties, -1, SAMP_E_RANGE);
-    good(min_keep, SIZE_MAX);
-    bad(xtc_probability, -0.1f, SAMP_E_RANGE);
-    bad(xtc_probability, ABOVE_1, SAMP_E_RANGE);
-    bad(xtc_probability, NAN, SAMP_E_NAN);
-    good(xtc_probability, 1.0f);
-    bad(xtc_threshold, -0.1f, SAMP_E_RANGE);
-    bad(xtc_threshold, ABOVE_1, SAMP_E_RANGE);
-    bad(xtc_threshold, NAN, SAMP_E_NAN);
-    good(xtc_threshold, 0.0f);
-    good(xtc_threshold, 1.0f);
-    bad(temp, -0.1f, SAMP_E_RANGE);
+    const float least = 9.5367431640625e-7f; /* 2^-20 */
     bad(temp, 1e-45f, SAMP_E_RANGE);
     bad(temp, nextafterf(least, 0), SAMP_E_RANGE);
-    bad(temp, nextafterf(most, INFINITY), SAMP_E_RANGE);
-    bad(temp, NAN, SAMP_E_NAN);
-    good(temp, 0.0f);
     good(temp, least);
-    good(temp, most);
-    bad(dynatemp_range, -0.1f, SAMP_E_RANGE);
-    bad(dynatemp_range, nextafterf(most, INFINITY), SAMP_E_RANGE);
-    bad(dynatemp_range, NAN, SAMP_E_NAN);
-    good(dynatemp_range, most);
-    bad(dynatemp_exponent, -0.1f, SAMP_E_RANGE);
-    bad(dynatemp_exponent, 1000.1f, SAMP_E_RANGE);
-    bad(dynatemp_exponent, NAN, SAMP_E_NAN);
-    good(dynatemp_exponent, 0.0f);
-    good(dynatemp_exponent, 1000.0f);
-    bad(penalty_last_n, -2, SAMP_E_RANGE);
-    bad(penalty_last_n, (1 << 22) + 1, SAMP_E_RANGE);
-    good(penalty_last_n, -1);
-    fits(penalty_last_n, 1 << 22);
-    fits(dry_penalty_last_n, 1 << 22);
-    fits(n_ctx_train, 1 << 22);
-    good(penalty_last_n, 0);
-    bad(penalty_repeat, 0.0f, SAMP_E_RANGE);
-    bad(penalty_repeat, -1.0f, SAMP_E_RANGE);
-    bad(penalty_repeat, NAN, SAMP_E_NAN);
-    good(penalty_repeat, 0.5f);
-    bad(penalty_freq, NAN, SAMP_E_NAN);
+    good(top_k, INT32_MIN);
+    good(top_k, INT32_MAX);
+    good(min_keep, SIZE_MAX);
+    good(min_k, -FLT_MAX);
     good(penalty_freq, -2.0f);
-    bad(penalty_present, NAN, SAMP_E_NAN);
     good(penalty_present, -2.0f);
-    bad(dry_multiplier, -0.1f, SAMP_E_RANGE);
-    bad(dry_multiplier, NAN, SAMP_E_NAN);
-    bad(dry_base, 0.99f, SAMP_E_RANGE);
-    bad(dry_base, NAN, SAMP_E_NAN);
-    good(dry_base, 1.0f);
-    bad(dry_allowed_length, -1, SAMP_E_RANGE);
-    good(dry_allowed_length, 0);
-    bad(dry_penalty_last_n, -2, SAMP_E_RANGE);
-    bad(dry_penalty_last_n, (1 << 22) + 1, SAMP_E_RANGE);
-    good(dry_penalty_last_n, 0);
-    bad(mirostat, 3, SAMP_E_RANGE);
-    bad(mirostat, -1, SAMP_E_RANGE);
-    good(mirostat, 2);
-    bad(mirostat_tau, -0.1f, SAMP_E_RANGE);
-    bad(mirostat_tau, NAN, SAMP_E_NAN);
     bad(mirostat_tau, 3e38f, SAMP_E_RANGE); /* mu begins with twice that */
     good(mirostat_tau, FLT_MAX / 2);
-    good(mirostat_tau, 0.0f);
-    bad(mirostat_eta, -0.1f, SAMP_E_RANGE);
-    bad(mirostat_eta, NAN, SAMP_E_NAN);
-    good(mirostat_eta, 0.0f);
-    bad(adaptive_target, 1.1f, SAMP_E_RANGE);
-    bad(adaptive_target, NAN, SAMP_E_NAN);
-    good(adaptive_target, 0.0f);
-    good(adaptive_target, 1.0f);
-    bad(adaptive_decay, -0.1f, SAMP_E_RANGE);
-    bad(adaptive_decay, 0.991f, SAMP_E_RANGE);
-    bad(adaptive_decay, NAN, SAMP_E_NAN);
-    good(adaptive_decay, 0.99f);
-    bad(n_logit_bias, -1, SAMP_E_RANGE);
-    bad(n_vocab, -1, SAMP_E_RANGE);
-    bad(n_ctx_train, -1, SAMP_E_RANGE);
-    bad(n_ctx_train, (1 << 22) + 1, SAMP_E_RANGE);
-    good(n_ctx_train, 1);
     bad(rng, (samp_rng_kind)2, SAMP_E_RANGE);
     bad(rng, (samp_rng_kind)-1, SAMP_E_RANGE);
     good(rng, SAMP_RNG_MT19937);
@@ -477,20 +330,9 @@ TEST(test_default_order_of_what_is_on)
     p.top_h = 0.4f;
     p.min_k = 3.0f;
     p.smoothing_factor = 0.3f;
-    int status;
-    samp_sampler *chain = samp_chain_from_params(&p, &status);
-    assert_ok(status);
-    assert_text(samp_name(samp_chain_get(chain, 5)), "tail-free");
-    assert_text(samp_name(samp_chain_get(chain, 9)), "top-a");
-    assert_text(samp_name(samp_chain_get(chain, 10)), "p-less");
-    assert_text(samp_name(samp_chain_get(chain, 11)), "p-less-norm");
-    assert_text(samp_name(samp_chain_get(chain, 12)), "epsilon");
-    assert_text(samp_name(samp_chain_get(chain, 13)), "eta");
-    assert_text(samp_name(samp_chain_get(chain, 14)), "top-h");
-    assert_text(samp_name(samp_chain_get(chain, 15)), "min-k");
-    assert_text(samp_name(samp_chain_get(chain, 18)), "smoothing");
-    assert_int_equal(samp_chain_n(chain), 20);
-    samp_free(chain);
+    assert_members(
+        &p, "logit-bias penalties dry top-n-sigma top-k tail-free typical top-p min-p top-a p-less p-less-norm "
+            "epsilon eta top-h min-k xtc temp-ext smoothing dist");
 }
 
 TEST(test_bad_orders)
@@ -602,127 +444,55 @@ TEST(test_adaptive)
 
 /* ------------------------------------------------------------------------------ every value arrives in it */
 
-/* One setting at a time, against the sampler made by hand. */
+/* One sampler at a time, of its settings by name, against the one made by hand. */
 TEST(test_each_setting_by_hand)
 {
-    for (int kind = 0; kind < 2; kind++)
-        for (int which = 0; which < 15; which++) {
-            samp_params p = samp_default_params();
-            samp_sampler *hand = samp_chain_init(), *s = NULL;
+    static const char *const usual[] = { "\n", ":", "\"", "*" }; /* tokens 0 to 3 of the letters */
+    static const samp_logit_bias bias[2] = { { 7, 4.0f }, { 8, -INFINITY } };
+    samp_vocab vocab = letters_vocab();
+    for (int kind = 0; kind < 2; kind++) {
+        const struct {
+            const char *order, *settings; /* name value name value ... */
+            samp_sampler *hand;
+        } rows[] = {
+            { "k", "top_k 5", samp_init_top_k(5) },
+            { "p", "top_p 0.3", samp_init_top_p(0.3f, 3) },
+            { "m", "min_p 0.7", samp_init_min_p(0.7f, 3) },
+            { "y", "typ_p 0.2", samp_init_typical(0.2f, 3) },
+            { "f", "tfs_z 0.4", samp_init_tail_free(0.4f, 3) },
+            { "s", "top_n_sigma 1.1", samp_init_top_n_sigma(1.1f) },
+            { "x", "xtc_probability 0.5 xtc_threshold 0.05", samp_init_xtc(0.5f, 0.05f, 3, 1234) },
+            { "t", "temp 1.7", samp_init_temp(1.7f) },
+            { "t", "temp 1.2 dynatemp_range 0.7 dynatemp_exponent 2", samp_init_temp_ext(1.2f, 0.7f, 2) },
+            { "e", "penalty_last_n 5 penalty_repeat 1.5 penalty_freq 0.5 penalty_present 0.25",
+              samp_init_penalties(5, 1.5f, 0.5f, 0.25f) },
+            { "e", "penalty_last_n -1 n_ctx_train 7 penalty_present 3", samp_init_penalties(7, 1, 0, 3) },
+            { "d", "dry_multiplier 2 dry_base 1.25 dry_allowed_length 1 dry_penalty_last_n 20 dry_breakers none",
+              samp_init_dry(NULL, 4096, 2, 1.25f, 1, 20, NULL, 0) },
+            { "d", "dry_multiplier 2 dry_allowed_length 1 n_ctx_train 6 dry_breakers none",
+              samp_init_dry(NULL, 6, 2, 1.75f, 1, -1, NULL, 0) },
+            { "d", "dry_multiplier 20 dry_allowed_length 1",
+              samp_init_dry(&vocab, 4096, 20, 1.75f, 1, -1, usual, 4) },
+            { "", "logit_bias 7+4,8-inf n_vocab 80", samp_init_logit_bias(N, 2, bias) },
+        };
+        for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+            samp_settings *settings = samp_settings_new();
+            const char *at = rows[i].settings;
+            char name[32], value[32];
+            for (int n; sscanf(at, "%31s %31s%n", name, value, &n) == 2; at += n)
+                assert_ok(samp_settings_set(settings, name, value, NULL));
+            samp_params p = *samp_settings_params(settings);
+            p.order = rows[i].order;
             p.seed = 1234;
             p.rng = (samp_rng_kind)kind;
             p.min_keep = 3;
-            switch (which) {
-                case 0:
-                    p.order = "k";
-                    p.top_k = 5;
-                    s = samp_init_top_k(5);
-                    break;
-                case 1:
-                    p.order = "p";
-                    p.top_p = 0.3f;
-                    s = samp_init_top_p(0.3f, 3);
-                    break;
-                case 2:
-                    p.order = "m";
-                    p.min_p = 0.7f;
-                    s = samp_init_min_p(0.7f, 3);
-                    break;
-                case 3:
-                    p.order = "y";
-                    p.typ_p = 0.2f;
-                    s = samp_init_typical(0.2f, 3);
-                    break;
-                case 4:
-                    p.order = "f";
-                    p.tfs_z = 0.4f;
-                    s = samp_init_tail_free(0.4f, 3);
-                    break;
-                case 5:
-                    p.order = "s";
-                    p.top_n_sigma = 1.1f;
-                    s = samp_init_top_n_sigma(1.1f);
-                    break;
-                case 6:
-                    p.order = "x";
-                    p.xtc_probability = 0.5f;
-                    p.xtc_threshold = 0.05f;
-                    s = samp_init_xtc(0.5f, 0.05f, 3, 1234);
-                    break;
-                case 7:
-                    p.order = "t";
-                    p.temp = 1.7f;
-                    s = samp_init_temp(1.7f);
-                    break;
-                case 8:
-                    p.order = "t";
-                    p.temp = 1.2f;
-                    p.dynatemp_range = 0.7f;
-                    p.dynatemp_exponent = 2;
-                    s = samp_init_temp_ext(1.2f, 0.7f, 2);
-                    break;
-                case 9:
-                    p.order = "e";
-                    p.penalty_last_n = 5;
-                    p.penalty_repeat = 1.5f;
-                    p.penalty_freq = 0.5f;
-                    p.penalty_present = 0.25f;
-                    s = samp_init_penalties(5, 1.5f, 0.5f, 0.25f);
-                    break;
-                case 10: /* -1: n_ctx_train */
-                    p.order = "e";
-                    p.penalty_last_n = -1;
-                    p.n_ctx_train = 7;
-                    p.penalty_present = 3;
-                    s = samp_init_penalties(7, 1, 0, 3);
-                    break;
-                case 11: {
-                    static const char *const none[] = { NULL };
-                    p.order = "d";
-                    p.dry_multiplier = 2;
-                    p.dry_base = 1.25f;
-                    p.dry_allowed_length = 1;
-                    p.dry_penalty_last_n = 20;
-                    p.dry_breakers = none;
-                    s = samp_init_dry(NULL, 4096, 2, 1.25f, 1, 20, NULL, 0);
-                    break;
-                }
-                case 12: {
-                    static const char *const none[] = { NULL };
-                    p.order = "d";
-                    p.dry_multiplier = 2;
-                    p.dry_allowed_length = 1;
-                    p.n_ctx_train = 6;
-                    p.dry_breakers = none;
-                    s = samp_init_dry(NULL, 6, 2, 1.75f, 1, -1, NULL, 0);
-                    break;
-                }
-                case 13: { /* the default breakers: tokens 0 to 3 of the letters */
-                    static const char *const usual[] = { "\n", ":", "\"", "*" };
-                    static samp_vocab vocab;
-                    vocab = letters_vocab();
-                    p.order = "d";
-                    p.dry_multiplier = 20;
-                    p.dry_allowed_length = 1;
-                    p.vocab = &vocab;
-                    s = samp_init_dry(&vocab, 4096, 20, 1.75f, 1, -1, usual, 4);
-                    break;
-                }
-                default: {
-                    static const samp_logit_bias bias[2] = { { 7, 4.0f }, { 8, -INFINITY } };
-                    p.order = "";
-                    p.logit_bias = bias;
-                    p.n_logit_bias = 2;
-                    p.n_vocab = N;
-                    s = samp_init_logit_bias(N, 2, bias);
-                    break;
-                }
-            }
-            assert_ok(samp_chain_add(hand, s));
-            assert_ok(samp_chain_add(hand, samp_init_dist(1234)));
+            p.vocab = &vocab;
+            samp_sampler *hand = test_pair(rows[i].hand, samp_init_dist(1234));
             assert_ok(samp_set_rng(hand, (samp_rng_kind)kind));
             same_draws(build(&p), hand);
+            samp_settings_free(settings);
         }
+    }
 }
 
 /* Breakers from the parameters are heeded: the same history is penalised without them, not with them. */
