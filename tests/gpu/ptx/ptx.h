@@ -196,7 +196,7 @@ enum waits {
 };
 
 typedef struct strand {
-    u32 mask, local_top;
+    u32 mask, local_top, passed;
     int depth;
     enum waits waits;
     frame *frames;
@@ -209,6 +209,8 @@ typedef struct warp {
     u32 epoch, stack_epoch, atomic_epoch; /* number of its last barrier; also of the last one for stacks,
                                              for atomics */
     bool has_waited;                      /* the current strand has waited, and goes on */
+    u32 passed;                           /* places where lanes join if they can, that the current strand has passed
+                                             since the last barrier: a strand with fewer is behind */
     u32 number, live;                     /* its number; lanes that have not exited */
     int depth, barrier;
     frame frames[MAX_DEPTH];

@@ -252,7 +252,7 @@ static void part(warp *w, u32 mask, int pc, enum waits waits)
 {
     strand *s = &w->strands[w->n_strands++];
     const size_t size = sizeof(frame) * (size_t)(w->depth + 1);
-    *s = (strand){ mask, w->local_top, w->depth, waits, memcpy(malloc(size), w->frames, size) };
+    *s = (strand){ mask, w->local_top, w->passed, w->depth, waits, memcpy(malloc(size), w->frames, size) };
     for (int d = 0; d <= s->depth; d++) {
         frame *f = &s->frames[d];
         f->all &= mask, f->entered &= mask, f->mask &= mask;
@@ -291,7 +291,8 @@ static void join_strands(warp *w, enum waits waits)
 }
 
 /* Makes another strand the current one: one that can run, else one that has waited for the others as long as they could
-   run. Returns false if there is none. */
+   run, and of these one that none is behind: else a lane could take a stack that another one has yet to release.
+   Returns false if there is none. */
 static bool take_strand(warp *w)
 {
     enum waits waits = NO;
@@ -301,9 +302,11 @@ static bool take_strand(warp *w)
     if (!able[waits]) return false;
     u32 which = random_u32() % able[waits], i = 0;
     while (w->strands[i].waits != waits || which--) i++;
+    for (u32 k = 0; waits == IF_THEY_CAN && k < w->n_strands; k++)
+        if (w->strands[k].waits == waits && w->strands[k].passed < w->strands[i].passed) i = k;
     strand s = w->strands[i];
     w->strands[i] = w->strands[--w->n_strands];
-    w->depth = s.depth, w->local_top = s.local_top;
+    w->depth = s.depth, w->local_top = s.local_top, w->passed = s.passed;
     memcpy(w->frames, s.frames, sizeof(frame) * (size_t)(s.depth + 1));
     free(s.frames);
     w->has_waited = waits == IF_THEY_CAN;
@@ -340,7 +343,12 @@ static bool disturb(warp *w)
         part(w, f->mask, f->pc, IF_THEY_CAN);
         return take_strand(w), false;
     }
-    if (f->mask == w->live && in_step(w, f, &f->fn->code[f->pc])) w->stack_epoch = ++epochs;
+    if (in_step(w, f, &f->fn->code[f->pc])) {
+        w->passed++;
+        if (f->mask == w->live) w->stack_epoch = ++epochs;
+        w->has_waited = false;
+        return true; /* lanes that have joined for this instruction run it together */
+    }
     w->has_waited = false;
     if (!is_ours(f->fn) || f->pc < stack_end(f->fn)) return true;
     if (seed && r % 16 == 0 && w->n_strands + 1 < most_strands) {
@@ -445,7 +453,7 @@ static bool gather(warp *w, frame *f, instruction *in, u32 mask)
         u32 here = 0;
         for (u32 i = 0; i < w->n_strands; i++)
             here |= w->strands[i].waits == ALWAYS && same_place(&w->strands[i], w) ? w->strands[i].mask : 0;
-        if (here == w->live) return join_strands(w, ALWAYS), true;
+        if (here == w->live) return join_strands(w, ALWAYS), w->passed = 0, true;
         if (take_strand(w)) return false;
         wrong(w, in, __builtin_ctz(mask), "lanes wait for others that don't come: %08x of %08x are here", mask,
               w->live);
@@ -850,7 +858,7 @@ static void start_team(team *t, u32 number, u64 clock)
         warp *w = &t->warp[i];
         w->team = t, w->number = i, w->live = UINT32_MAX, w->depth = -1, w->barrier = -1, w->local_top = 0;
         w->clock = clock + time_begin(number), w->n_instructions = w->last_store = w->in_flight = 0;
-        w->asked = NULL, w->waited = false;
+        w->asked = NULL, w->waited = false, w->passed = 0;
         push(w, now->kernel, UINT32_MAX, NONE);
         for (int k = 0; k < now->kernel->n_params; k++)
             for (int l = 0; l < LANES; l++) w->frames[0].reg[now->kernel->param[k]][l] = now->arg[k];
