@@ -260,24 +260,29 @@ static int by_cycles(const void *a, const void *b)
     return (x->cycles < y->cycles) - (x->cycles > y->cycles);
 }
 
-/* Prints, for each function on the path, its cycles, its instructions and how many different ones they are. */
+/* Prints, for each function on the path, its cycles, its instructions, how many different ones they are, and how many
+   lines these are in. */
 static void print_stages(const program *p)
 {
-    u64 all[3] = { 0, 0, 0 };
+    u64 all[4] = { 0, 0, 0, 0 };
     for (int i = 0; i < p->n_functions; i++) {
         const function *f = p->function[i];
-        u64 of[3] = { 0, 0, 0 };
+        u64 of[4] = { 0, 0, 0, 0 };
+        u32 line = UINT32_MAX;
         for (int k = 0; k < f->n_code; k++) {
-            const u32 n = path[p->n_code + f->first + (u32)k];
-            of[0] += path[f->first + (u32)k], of[1] += n, of[2] += n > 0;
+            const u32 at = f->first + (u32)k, n = path[p->n_code + at];
+            of[0] += path[at], of[1] += n, of[2] += n > 0, of[3] += n > 0 && at / LINE != line;
+            line = n > 0 ? at / LINE : line;
         }
-        for (int k = 0; k < 3; k++) all[k] += of[k];
+        for (int k = 0; k < 4; k++) all[k] += of[k];
         if (of[0])
-            fprintf(stderr, "stage: %9llu cycles %7llu instructions %6llu different  %.*s\n", (unsigned long long)of[0],
-                    (unsigned long long)of[1], (unsigned long long)of[2], (int)f->name.n, f->name.at);
+            fprintf(stderr, "stage: %9llu cycles %7llu instructions %6llu different %5llu lines  %.*s\n",
+                    (unsigned long long)of[0], (unsigned long long)of[1], (unsigned long long)of[2],
+                    (unsigned long long)of[3], (int)f->name.n, f->name.at);
     }
-    fprintf(stderr, "path:  %9llu cycles %7llu instructions %6llu different\n", (unsigned long long)all[0],
-            (unsigned long long)all[1], (unsigned long long)all[2]);
+    fprintf(stderr, "path:  %9llu cycles %7llu instructions %6llu different %5llu lines of %d kept\n",
+            (unsigned long long)all[0], (unsigned long long)all[1], (unsigned long long)all[2],
+            (unsigned long long)all[3], CODE);
 }
 
 static void print_top(const char *what, place *list, size_t n)
