@@ -124,16 +124,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2793 gpu/prefix.h                     5496 gpu/device.h
-     152 gpu/api.h                        3363 gpu/choosing.h                   5658 gpu/contexts.h
-     290 gpu/switches.h                   3469 gpu/ending.h                     5816 gpu/steps.h
-     355 gpu/records.h                    3611 gpu/answers.h                    5906 gpu/where.h
-     635 gpu/ptx.h                        4376 samplers/plans.h                 6071 gpu/sending.h
-     684 gpu/elements.h                   4638 gpu/users.h                      6339 gpu/batch.h
-     936 gpu/passes.h                     4734 gpu/logprobs.h                   6616 gpu/results.h
-    1804 gpu/list.h                       4886 gpu/short.h                      6898 gpu/canary.h
-    2439 gpu/left.h                       5046 gpu/advance.h
-    2670 gpu/done.h                       5302 gpu/shapes.h
+       2 gpu/opening.h                    2850 gpu/prefix.h                     5604 gpu/device.h
+     152 gpu/api.h                        3484 gpu/choosing.h                   5766 gpu/contexts.h
+     290 gpu/switches.h                   3572 gpu/ending.h                     5924 gpu/steps.h
+     356 gpu/records.h                    3714 gpu/answers.h                    6014 gpu/where.h
+     639 gpu/ptx.h                        4479 samplers/plans.h                 6179 gpu/sending.h
+     688 gpu/elements.h                   4741 gpu/users.h                      6447 gpu/batch.h
+     940 gpu/passes.h                     4837 gpu/logprobs.h                   6733 gpu/results.h
+    1861 gpu/list.h                       4989 gpu/short.h                      7015 gpu/canary.h
+    2496 gpu/left.h                       5149 gpu/advance.h
+    2727 gpu/done.h                       5410 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -339,7 +339,8 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
-/* Numbers of teams that a launch may have, beside SAMPI_TEAMS: one per multiprocessor, for one row; two. */
+/* Numbers of teams that a launch may have, beside SAMPI_TEAMS: one per multiprocessor, for one row; two, for few. */
+#define SAMPI_ROWS_FEW  8
 #define SAMPI_TEAMS_ONE (SAMPI_TEAMS < 128 ? SAMPI_TEAMS : 128)
 #define SAMPI_TEAMS_FEW (SAMPI_TEAMS < 264 ? SAMPI_TEAMS : 264)
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
@@ -459,6 +460,7 @@ enum {
     SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
     SAMPI_PASS_WINDOW, /* sums of the row and of the tokens above a window of logits; the list of those in it */
+    SAMPI_PASS_EDGE,   /* the list and the histogram of a bucket's tokens; DRAW's sums of the tokens above them */
     SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */
     SAMPI_PASS_RACE,   /* gumbel: the best token of each lane */
     SAMPI_PASS_NONE    /* nothing: the row continues after a stop */
@@ -483,8 +485,8 @@ enum {
     SAMPI_SEARCH_IDLE,      /* no search is running */
     SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
                                has the end */
-    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row, which
-                               show the window that has the end */
+    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row */
+    SAMPI_SEARCH_EDGE,      /* a pass lists the tokens of the one of these buckets that has the end */
     SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
     SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
     SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */
@@ -521,6 +523,7 @@ typedef struct sampi_gpu_state {
     sampi_memory memory; /* what the plan of that step keeps from one entry to the next */
     /* the remaining tokens */
     bool max_known, sums_known, drawn;
+    bool shares_known; /* n and z are known, but not s and low */
     float max, low;
     uint64_t n, z, s;
     float dense_max; /* the row's maximum without the changed tokens, before any operation */
@@ -591,6 +594,7 @@ typedef struct sampi_gpu_changed {
 /* A batch, and the addresses of everything. */
 typedef struct sampi_gpu_args {
     uint32_t batch, n_rows, splits, groups, wait, n_vocab;
+    uint32_t leaders; /* 1: each row has a team that only advances it, numbered behind all others */
     int32_t type;
     bool pairs; /* two neighbouring 16-bit elements may be read as one word */
     size_t stride, mask_stride;
@@ -1019,7 +1023,10 @@ typedef struct sampi_gpu_pass {
     const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
     uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
-    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
+    bool cut, scaled;         /* true: the first operation removes keys below those of (least, last); the last one is a
+                                 multiplication by r; there is no other */
+    float least;
+    uint32_t last;
     bool direct;              /* true: lanes read full groups from the row itself; see sampi_gpu_cell */
     float r, max, bar;
     int quarters; /* always 4; the driver's compiler, which cannot see that, does not unroll loops over quarters */
@@ -1039,9 +1046,13 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     p.cell = a->cell + row * a->groups * SAMPI_WARP;
     p.op = st->op;
     p.n_ops = st->n_ops;
-    p.scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
-    p.n_replay = p.scaled ? 0 : st->n_ops;
-    p.r = p.scaled ? st->op[0].f : 1.0f;
+    p.cut = st->n_ops && st->op[0].kind == SAMPI_OP_FROM;
+    p.scaled = st->n_ops == 1u + p.cut && st->op[p.cut].kind == SAMPI_OP_SCALE;
+    p.n_replay = st->n_ops - p.cut - p.scaled;
+    if (p.n_replay) p.n_replay = st->n_ops, p.cut = false;
+    p.least = p.cut && st->op[0].k > sampi_gpu_floor(-FLT_MAX) ? sampi_gpu_logit(st->op[0].k) : -INFINITY;
+    p.last = p.cut ? sampi_gpu_id(st->op[0].k) : 0;
+    p.r = p.scaled ? st->op[p.cut].f : 1.0f;
     p.max = st->max;
     p.bar = st->bar;
     p.direct = (p.v.type == SAMP_F32 || p.v.pairs) && !p.v.mask && !p.v.hole && !p.n_replay;
@@ -1103,7 +1114,7 @@ SAMPI_INLINE uint32_t sampi_gpu_live_cells(const sampi_gpu_pass *p, uint32_t fro
     return cells;
 }
 
-/* Applies a single temperature, the most frequent operation, to n elements that were read. */
+/* Applies a temperature to n elements that were read. */
 SAMPI_INLINE void sampi_gpu_scale_read(const sampi_gpu_pass *p, int n, float *l)
 {
     SAMPI_UNROLL(32) for (int i = 0; i < n; i++) l[i] += 0.0f; /* -0 becomes +0 */
@@ -1165,7 +1176,7 @@ typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
     bool partial;
-    uint32_t count;
+    uint32_t count, group;
     double w[SAMPI_QUARTER], d[SAMPI_QUARTER];
     float next[SAMPI_QUARTER], l[SAMPI_QUARTER], later[SAMPI_QUARTER];
     uint32_t q[SAMPI_QUARTER];
@@ -1199,6 +1210,7 @@ SAMPI_INLINE void sampi_gpu_open_cell(const sampi_gpu_pass *p, uint32_t group, i
 {
     const uint32_t first = group * SAMPI_GROUP + (uint32_t)lane;
     const bool partial = (group + 1) * SAMPI_GROUP > p->v.n;
+    e->group = group;
     e->pair = NULL;
     e->x = (const float *)(const void *)p->v.data + sampi_gpu_min_of(first, p->v.n - 1);
     e->count = first < p->v.n ? (p->v.n - first + SAMPI_WARP - 1) / SAMPI_WARP : 0;
@@ -1221,24 +1233,22 @@ SAMPI_INLINE void sampi_gpu_first_quarter(const sampi_gpu_pass *p, uint32_t grou
 
 /* Brings a quarter's logits up to date, and reads the next quarter, so that these reads are under way during the work
    on this one. */
-SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, sampi_gpu_eight *e)
+SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, int lane, sampi_gpu_eight *e)
 {
     SAMPI_OF_QUARTER e->l[k] = e->next[k];
     sampi_gpu_read_quarter(p, e, e->pair != NULL, quarter < 3 ? quarter + 1 : 3, e->next);
-    sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
-}
-
-/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. */
-SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
-{
-    sampi_gpu_eight e;
-    sampi_gpu_open_cell(p, group, lane, &e);
-    if (e.pair) {
-        SAMPI_UNROLL(4) for (int i = 0; i < 4; i++) sampi_gpu_read_quarter(p, &e, true, i, l + i * SAMPI_QUARTER);
-    } else {
-        SAMPI_UNROLL(4) for (int i = 0; i < 4; i++) sampi_gpu_read_quarter(p, &e, false, i, l + i * SAMPI_QUARTER);
+    if (p->cut) {
+        const bool pairs = sampi_gpu_paired(&p->v, e->group);
+        const uint32_t first = e->group * SAMPI_GROUP + (uint32_t)quarter * (SAMPI_GROUP / 4);
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t id = first + sampi_gpu_index(pairs, lane, k);
+            const bool stays = (e->l[k] > p->least) | ((e->l[k] == p->least) & (id <= p->last));
+            e->l[k] = stays ? e->l[k] : -INFINITY;
+        }
+        SAMPI_AT_ONCE(8, e->l); /* selections, which later ones would otherwise turn into branches */
     }
-    sampi_gpu_scale_read(p, 32, l);
+    sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
 /* The histogram of the tokens in a window of logits; its arrays are wide and code. */
@@ -1383,7 +1393,7 @@ SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, in
     SAMPI_QUARTERS
     {
         uint32_t bits = 0;
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         SAMPI_OF_QUARTER
         {
@@ -1459,7 +1469,7 @@ SAMPI_INLINE float sampi_gpu_sigma_cell(const sampi_gpu_pass *p, uint32_t group,
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         SAMPI_OF_QUARTER
         {
             /* a removed token would have an x too, of an infinite distance: it is left out of the sums */
@@ -1495,57 +1505,65 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
+/* What GATHER and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of tokens with
+   the logit of an end the codes decide. */
+typedef struct sampi_gpu_range {
+    bool by_score;
+    uint64_t lo, hi;
+    float floor, top;
+    double mean;
+} sampi_gpu_range;
+
+/* Returns bits of the elements of a lane's cell that are in the range. */
+SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t group, int lane,
+                                              const sampi_gpu_range *in)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
+    uint32_t wanted = 0, ends = 0;
+    sampi_gpu_eight e;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
+        SAMPI_OF_QUARTER wanted |= (uint32_t)((e.l[k] >= in->floor) & (e.l[k] <= in->top)) << k << at;
+        SAMPI_OF_QUARTER ends |= (uint32_t)((e.l[k] == in->floor) | (e.l[k] == in->top)) << k << at;
+    }
+    for (ends = in->by_score ? wanted : ends & wanted; ends; ends &= ends - 1) {
+        const int i = __builtin_ctz(ends);
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+        const uint64_t key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, sampi_gpu_element(&p->v, id)), id);
+        const uint64_t code = sampi_gpu_code(in->by_score, key, p->max, in->mean);
+        wanted &= ~((uint32_t)(code < in->lo || code > in->hi) << i);
+    }
+    return wanted;
+}
+
 /* GATHER and BUCKET make a list, for GATHER of tokens with keys from floor on (require_list), for BUCKET with codes in
    [lo, hi] (ask_bucket). */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
-    const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
-    const double mean = st->search.mean;
+    const bool bucket = st->pass == SAMPI_PASS_BUCKET;
+    sampi_gpu_range in = { bucket && st->search.by_score, bucket ? st->search.lo : 0,
+                           bucket ? st->search.hi : ~st->floor, -FLT_MAX, INFINITY, st->search.mean };
     /* a cell's maximum bounds its keys, but not its tokens' scores: in the order of scores every cell that is not empty
        is read */
-    const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
-    const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
-    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* in the order of keys logits decide, except
-                                                               at both ends */
+    if (!in.by_score && in.hi < ~sampi_gpu_floor(-FLT_MAX)) in.floor = sampi_gpu_logit(~in.hi);
+    /* in the order of keys logits decide, except at both ends */
+    if (!in.by_score && in.lo) in.top = sampi_gpu_logit(~in.lo);
+    const float bar = in.floor > p.bar ? in.floor : p.bar;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32];
         uint32_t cells = sampi_gpu_live_cells(&p, from, lane, bar);
         for (uint32_t i = from; i < from + 8 && i < p.end; i++) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
         /* then only the few cells (32 elements) that can have a wanted token */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            const bool pairs = sampi_gpu_paired(&p.v, group);
-            uint32_t wanted = 0, ends = 0;
-            sampi_gpu_cell(&p, group, lane, l);
-            if (by_score) {
-                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-                {
-                    const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
-                    const uint64_t code = sampi_gpu_code(true, key, p.max, mean);
-                    wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
-                }
-            } else {
-                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-                {
-                    wanted |= (uint32_t)((l[i] >= floor) & (l[i] <= top)) << i;
-                    ends |= (uint32_t)((l[i] == floor) | (l[i] == top)) << i;
-                }
-                /* of tokens with the logit of an end, the ids decide */
-                for (ends &= wanted; ends; ends &= ends - 1) {
-                    const int i = __builtin_ctz(ends);
-                    const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
-                    const uint64_t code = ~sampi_gpu_key(
-                        sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id)), id);
-                    wanted &= ~((uint32_t)(code < lo || code > hi) << i);
-                }
-            }
-            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = wanted;
+            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_cell_in_range(&p, group, lane, &in);
         }
     }
     sampi_gpu_append_wanted(a, row, split, NULL);
@@ -1560,7 +1578,7 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     SAMPI_LANES for (uint32_t group = first + (uint32_t)lane; group < end; group += SAMPI_WARP)
     {
         uint64_t all = 0;
-        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
+        SAMPI_UNROLL(8) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
         sum[group] = all;
     }
 }
@@ -1579,7 +1597,7 @@ SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group,
     SAMPI_QUARTERS
     {
         uint32_t bits = 0;
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         SAMPI_OF_QUARTER
         {
@@ -1654,7 +1672,7 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         SAMPI_OF_QUARTER
         {
             const uint32_t at = sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k);
@@ -1680,7 +1698,7 @@ SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group,
     SAMPI_QUARTERS
     {
         uint32_t at[SAMPI_QUARTER];
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
         SAMPI_OF_QUARTER e.d[k] = e.d[k] < SAMPI_BUCKETS - 1 ? e.d[k] : SAMPI_BUCKETS - 1;
@@ -1704,7 +1722,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            if (search.stage == SAMPI_SEARCH_SHARES)
+            if (search.stage == SAMPI_SEARCH_SHARES && search.shift == SAMPI_EVEN)
                 sampi_gpu_shares_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, mass, count);
             else
                 sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
@@ -1720,36 +1738,74 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* Returns the sum of the envelopes of a lane's cell. */
-SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane)
+/* Returns the sum of the envelopes of a lane's cell; writes them to q [1024], by index in the group, if that is not
+   NULL. */
+SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
+                                          const sampi_gpu_state *edge, uint64_t *q, uint32_t *inside)
 {
+    const bool pairs = sampi_gpu_paired(&p->v, group);
     sampi_gpu_eight e;
-    uint32_t q = 0;
+    uint32_t sum = 0, bits = 0;
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
-        sampi_gpu_next_quarter(p, quarter, &e);
-        q += sampi_gpu_envelopes(p->max, e.l, e.q);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
+        if (edge) {
+            const float top = edge->search.top, floor = edge->search.floor, factor = edge->factor;
+            const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
+            SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
+            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
+            SAMPI_OF_QUARTER e.l[k] = e.l[k] > top ? e.later[k] : -INFINITY;
+            SAMPI_AT_ONCE(8, e.l);
+        }
+        sum += sampi_gpu_envelopes(p->max, e.l, e.q);
+        if (q) SAMPI_OF_QUARTER q[sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k)] = e.q[k];
     }
-    return q;
+    *inside = bits;
+    return sum;
+}
+
+/* Computes the envelope's sums of the cells of some groups; of one group, if q [1024] is not NULL, also each token's
+   envelope. */
+static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t first,
+                                                   uint32_t end, uint64_t *q)
+{
+    const sampi_gpu_state *st = &a->state[row], *edge = !q && st->pass == SAMPI_PASS_EDGE ? st : NULL;
+    sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    float bar = p.bar;
+    p.first = first, p.end = end;
+    if (edge) {
+        p.max = st->then;
+        bar = st->search.floor > bar ? st->search.floor : bar;
+    }
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = first; from < end; from += 8)
+    {
+        uint32_t cells = q ? 1 : sampi_gpu_live_cells(&p, from, lane, bar);
+        for (uint32_t i = from; i < from + 8 && i < end; i++) {
+            cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
+            if (edge) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
+        }
+        for (; cells; cells &= cells - 1) {
+            const uint32_t at = (from + (uint32_t)__builtin_ctz(cells)) * SAMPI_WARP + (uint32_t)lane;
+            uint32_t inside = 0;
+            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge, q, &inside);
+            if (edge) wanted_of[at] = inside;
+        }
+    }
 }
 
 /* DRAW computes the sum of the envelope over each group of 1024 tokens. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
-    {
-        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
-        for (uint32_t i = from; i < from + 8 && i < p.end; i++) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
-        for (; cells; cells &= cells - 1) {
-            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            cell_sum[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_draw_cell(&p, group, lane);
-        }
-    }
-    sampi_gpu_sum_groups(a, row, p.first, p.end);
+    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
+    const bool edge = a->state[row].pass == SAMPI_PASS_EDGE;
+    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
+    sampi_gpu_sum_envelopes(a, row, split, first, end, NULL);
+    if (edge) sampi_gpu_append_wanted(a, row, split, &window);
+    sampi_gpu_sum_groups(a, row, first, end);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -1793,6 +1849,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
         case SAMPI_PASS_WINDOW: sampi_gpu_walk_window(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
+        case SAMPI_PASS_EDGE:
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
 #ifdef SAMPLING_GUMBEL_DECLARED
         case SAMPI_PASS_RACE: sampi_gpu_walk_race(a, row, split); break;
@@ -2451,7 +2508,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
-    st->sums_known = st->drawn = false;
+    st->sums_known = st->shares_known = st->drawn = false;
     st->max_known = max_known;
     st->asked = 0;
 }
@@ -2863,10 +2920,11 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
             SAMPI_OF_QUARTER l[k] = next[k];
             sampi_gpu_read_each(&p.v, base + SAMPI_QUARTER * SAMPI_GROUP, SAMPI_GROUP, false, SAMPI_QUARTER, lane,
                                 next);
-            sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
-            if (p.n_replay) {
-                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_replay,
+            if (p.n_replay || p.cut) {
+                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_ops,
                                                          base + (uint32_t)k * SAMPI_GROUP + (uint32_t)lane, l[k]);
+            } else {
+                sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
             }
             SAMPI_OF_QUARTER w[k] = sampi_gpu_nearly_weight(p.max, l[k]);
             SAMPI_OF_QUARTER
@@ -2918,12 +2976,10 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const float max = h->st->max;
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    /* a histogram of all tokens shows the bucket itself */
-    const uint64_t half = search->stage == SAMPI_SEARCH_SHARES ? 0 : SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
-    const uint64_t aside = sampi_gpu_remaining(half, count[middle] / 2);
+    const uint64_t aside = sampi_gpu_remaining(SAMPI_GPU_WIDTH / 2 / 32, count[middle] / 2);
     const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
     const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
     const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
@@ -2988,38 +3044,36 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Asks for the window around the end of a prefix with this share of the mass, which the histogram shows. */
-static int sampi_gpu_ask_window_of(const sampi_gpu_here *h, uint64_t share)
-{
-    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
-    const int known = sampi_gpu_place_window(h, (double)sampi_mulhi(share, all));
-    return known == 1 ? sampi_gpu_ask_window(h) : known;
-}
-
-/* Makes the sums known, for a prefix with this share of them. */
+/* Makes n and z known, for a prefix with this share of z. */
 static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 {
     sampi_gpu_state *st = h->st;
-    const bool made = st->search.stage == SAMPI_SEARCH_SHARES, idle = st->search.stage == SAMPI_SEARCH_IDLE;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const bool known_shares = st->shares_known, made = st->search.stage == SAMPI_SEARCH_SHARES;
+    const bool idle = st->search.stage == SAMPI_SEARCH_IDLE;
     int known = sampi_gpu_require_max(h);
-    if (known != 1) return known;
-    if (made && sampi_gpu_ask_window_of(h, share) == 0) return 0;
+    if (known != 1 || known_shares) return known;
+    if (made) {
+        const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS), n = sampi_gpu_total(count, SAMPI_BUCKETS);
+        sampi_gpu_meet(st);
+        st->n = n, st->z = z;
+        st->shares_known = true;
+        return 1;
+    }
     if (idle && !st->sums_known && !st->complete && h->a->splits >= SAMPI_GPU_MANY) {
         sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
         st->search.stage = SAMPI_SEARCH_SHARES;
         st->search.by_score = false;
-        st->search.per_nat = 64.0f;
         st->search.mass = 1; /* weights are asked for */
         return 0;
     }
-    sampi_gpu_meet(st);
-    if (made) st->search.stage = SAMPI_SEARCH_IDLE;
     known = sampi_gpu_require_sums(h);
     if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
     if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
     sampi_gpu_sample(h);
-    const int status = sampi_gpu_ask_window_of(h, share);
-    return status == SAMPI_GPU_DECLINED ? 0 : status;
+    const uint64_t all = sampi_gpu_total(mass, SAMPI_BUCKETS);
+    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) == 1) return sampi_gpu_ask_window(h);
+    return 0;
 }
 
 /* ---- by histograms ---- */
@@ -3042,6 +3096,22 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
+/* Returns the first code of 32 with one logit each, the last one of them the code `last`, that belongs to a bucket or
+   to a later one; the code behind `last` if none does. */
+static SAMPI_CALLED uint64_t sampi_gpu_first_of_bucket(const sampi_gpu_search *search, float max, uint32_t bucket,
+                                                       uint64_t last)
+{
+    const uint64_t lo = search->lo, hi = search->hi;
+    uint64_t found = last + 1;
+    SAMPI_SIMD(reduction(min : found))
+    SAMPI_LANES
+    {
+        const uint64_t x = last - ((uint64_t)(SAMPI_WARP - 1 - lane) << 32), code = x < lo ? lo : x > hi ? hi : x;
+        found = sampi_gpu_bucket(search, max, code) >= bucket && code < found ? code : found;
+    }
+    return found;
+}
+
 /* Returns the first code of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if there is none. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
@@ -3049,6 +3119,14 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     if (search->shift < SAMPI_EVEN) { /* the first code of a bucket of 2^shift codes has a formula */
         const uint64_t start = (uint64_t)bucket << search->shift;
         return start < hi - lo ? lo + start : hi;
+    }
+    if (bucket == 0) return lo;
+    const float near_ = (float)sampi_add_to_product64((double)bucket / -64.0, (double)max);
+    if (!search->by_score && near_ > -FLT_MAX) {
+        const uint64_t last = ~sampi_gpu_key(near_ + 0.0f, 0) + ((uint64_t)(SAMPI_WARP / 2) << 32);
+        const uint64_t found = sampi_gpu_first_of_bucket(search, max, bucket, last);
+        if (found > last - ((uint64_t)(SAMPI_WARP - 1) << 32) && found > lo && found <= last && found < search->hi)
+            return found;
     }
     while (lo < hi) {
         const uint64_t mid = lo + (hi - lo) / 2;
@@ -3071,12 +3149,15 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
-    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left);
-    if (all_count) other = sampi_gpu_find(count, n, &count_left);
+    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left); /* has at least one token */
+    if (all_count > (all_mass > 0)) other = sampi_gpu_find(count, n, &count_left);
+    const uint64_t mass_found = all_mass - 1 - mass_left;
+    const bool by_mass = all_mass && other <= bucket;
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const uint64_t before = sampi_gpu_total(count, bucket), mass_before = sampi_gpu_total(mass, bucket);
+    const uint64_t before = sampi_gpu_total(count, bucket);
+    const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
     search->before = all_before + before;
     search->count = sampi_gpu_remaining(all_count, before);
     search->mass = sampi_gpu_remaining(all_mass, mass_before);
@@ -3203,13 +3284,13 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     *used = 0;
     sampi_gpu_meet(h->st); /* before a lane adds to it */
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 16 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
     {
-        uint64_t key[16];
-        SAMPI_UNROLL(16)
-        for (uint32_t k = 0; k < 16; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
-        SAMPI_AT_ONCE(16, key);
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++)
+        uint64_t key[4];
+        SAMPI_UNROLL(4)
+        for (uint32_t k = 0; k < 4; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
+        SAMPI_AT_ONCE(4, key);
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
         {
             if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
             const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
@@ -3222,6 +3303,47 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
         w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
 }
 
+/* Finds the end of the prefix in one bucket of the histogram of a window or of an edge, whose tokens are in the list.
+   */
+static SAMPI_CALLED int sampi_gpu_end_in_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
+    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
+    sampi_gpu_list_between(h);
+    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
+    search->stage = SAMPI_SEARCH_LIST;
+    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
+    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+}
+
+/* Takes over the histogram of the whole row: asks for the edge, the tokens of its bucket with the end, or, if these are
+   too many for a list, first for a histogram of the bucket. EDGE compares logits, so a bucket that ends between tokens
+   of one logit is left to the general search. */
+static int sampi_gpu_ask_edge(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t n = sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS);
+    const uint64_t lo = search->lo, hi = search->hi;
+    const bool even = search->shift == SAMPI_EVEN, by_logits = (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
+    sampi_gpu_meet(st);
+    if (n > SAMP_GPU_LIST && even) {
+        sampi_gpu_search_window(h, lo, hi, false);
+        search->stage = SAMPI_SEARCH_SHARES;
+        return 0;
+    }
+    if (n > SAMP_GPU_LIST || !by_logits) return sampi_gpu_ask_bucket(h, n);
+    search->top = sampi_gpu_logit(~lo);
+    search->floor = sampi_gpu_logit(~hi);
+    sampi_gpu_ask_window(h);
+    search->stage = SAMPI_SEARCH_EDGE;
+    st->pass = SAMPI_PASS_EDGE;
+    return 0;
+}
+
 /* Takes over the result of a window of logits. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
 {
@@ -3229,7 +3351,6 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     sampi_gpu_search *search = &st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, upto = search->above_mass + search->in_mass;
     const uint64_t lo = search->lo;
-    uint64_t n;
     if (search->above_mass >= search->mass && search->above_count >= search->count) {
         const uint64_t less = search->above_mass - search->mass;
         const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, search->from), less);
@@ -3253,15 +3374,8 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
         return sampi_gpu_next_window(h, t, lo, end, true);
     }
     if (few) return sampi_gpu_search_window(h, lo, end, true);
-    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
-    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
-    sampi_gpu_list_between(h);
-    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
-    search->stage = SAMPI_SEARCH_LIST;
-    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
-    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+    return sampi_gpu_end_in_window(h);
 }
-
 /* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
    are then the place of its last token. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
@@ -3271,6 +3385,13 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
+    if (search->stage == SAMPI_SEARCH_SHARES) {
+        const bool first = search->shift == SAMPI_EVEN;
+        sampi_gpu_meet(st);
+        if (first) search->mass = mass, search->count = count, search->before = 0;
+        return sampi_gpu_ask_edge(h);
+    }
+    if (search->stage == SAMPI_SEARCH_EDGE && (known = sampi_gpu_end_in_window(h)) != 1) return known;
     if (search->stage == SAMPI_SEARCH_WINDOW) { /* the pass for the window may have been asked for before
                                                    these were known */
         search->mass = mass;
@@ -3373,39 +3494,20 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* Writes the envelopes of a lane's cell into q [1024], by index in the group. */
-SAMPI_INLINE void sampi_gpu_cell_envelopes(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *q)
+/* Puts the envelopes of the tokens with changed logits in their places in `wide`, which has those of a group of 1024,
+   so the running sum over the group is the CPU's; in the row itself such a token is a hole with an envelope of 0. */
+static SAMPI_CALLED void sampi_gpu_join_group(const sampi_gpu_here *h, uint32_t which)
 {
-    const bool pairs = sampi_gpu_paired(&p->v, group);
-    sampi_gpu_eight e;
-    sampi_gpu_first_quarter(p, group, lane, &e);
-    SAMPI_QUARTERS
-    {
-        sampi_gpu_next_quarter(p, quarter, &e);
-        sampi_gpu_envelopes(p->max, e.l, e.q);
-        SAMPI_OF_QUARTER q[sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k)] = e.q[k];
-    }
-}
-
-/* Writes the envelope of each token of a group of 1024, by id, to `wide`, which has room for a group. */
-static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
-{
-    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    const float max = h->st->max;
     const uint32_t n_changed = h->job->n_ids;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
     uint64_t *q = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t group = which; group < which + 1;
-                     group++) /* gcc 12's device compiler fails without a loop */
-    {
-        sampi_gpu_cell_envelopes(&p, group, lane, q);
-    }
-    SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
     {
         const uint32_t at = (uint32_t)id[i];
-        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
+        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(max, c[i].l);
     }
 }
 
@@ -3431,14 +3533,15 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     const uint64_t *sum = h->a->sum + h->row * groups;
     const float max = h->st->max;
     uint64_t random[2];
-    sampi_gpu_join_groups(h);
+    if (h->job->n_ids) sampi_gpu_join_groups(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         uint64_t t = sampi_mulhi(random[0], total);
         const uint32_t group = sampi_gpu_find(sum, groups, &t);
-        sampi_gpu_group_envelope(h, group);
+        sampi_gpu_sum_envelopes(h->a, h->row, 0, group, group + 1, h->wide);
+        if (h->job->n_ids) sampi_gpu_join_group(h, group);
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_find(h->wide, SAMPI_GROUP, &t);
         float l = sampi_gpu_logit_of(h, id, h->st->n_ops);
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l))
@@ -5180,6 +5283,7 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
+    const bool windows = pass == SAMPI_PASS_WINDOW || pass == SAMPI_PASS_EDGE;
     const sampi_gpu_window window = sampi_gpu_window_of(h->a, h->row);
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
@@ -5190,8 +5294,8 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (pass == SAMPI_PASS_WINDOW) in = c[i].l <= search->top && c[i].l >= search->floor;
-        if (pass == SAMPI_PASS_WINDOW && in) sampi_gpu_into_window(&window, key);
+        if (windows) in = c[i].l <= search->top && c[i].l >= search->floor;
+        if (windows && in) sampi_gpu_into_window(&window, key);
         if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
@@ -5222,10 +5326,10 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    const bool window = pass == SAMPI_PASS_WINDOW;
+    const bool window = pass == SAMPI_PASS_WINDOW, joins = window || pass == SAMPI_PASS_EDGE || listing;
     if (pass == SAMPI_PASS_SUMS || window || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX)
         sampi_gpu_end_sums(h);
-    if (listing || window || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
+    if (h->job->n_ids && (joins || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET)) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;
@@ -5251,17 +5355,23 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
+/* Returns how many teams a launch needs: those that share rows, then the rows' leaders. */
+static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows * (a->splits + a->leaders); }
+
 /* Runs a team's passes over its row, as long as one can begin. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
-    const size_t row = team / a->splits;
-    const uint32_t split = team % a->splits;
+    const bool leads = team >= a->n_rows * a->splits;
+    const size_t row = leads ? team - a->n_rows * a->splits : team / a->splits;
+    const uint32_t split = leads ? a->splits : team % a->splits;
+    const bool first = a->leaders ? leads : split == 0;
     sampi_gpu_state *st = &a->state[row];
     uint32_t waited = 0;
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
-        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
-        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
+        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = leads ? mark : a->done[team];
+        if (leads && a->result[row].batch == a->batch) return;
+        if (!leads && done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
         if (done != mark) { /* else it did this pass in an earlier launch, and another may advance the row now */
             if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
@@ -5270,12 +5380,10 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
             sampi_gpu_add(&st->arrived, 1);
             a->done[team] = mark; /* all lanes have read it: there was a barrier */
         }
-        /* If teams wait for each other, the row's first team advances it: mostly the same multiprocessor in each batch,
-           which then has the instructions that only this team runs. */
-        if (split == 0 && a->wait)
+        if (first && a->wait)
             while (sampi_gpu_peek(&st->arrived) != a->splits)
                 if (++waited > a->wait) return;
-        if ((split == 0 || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
+        if ((first || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
             sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_advance(a, row);
@@ -5569,7 +5677,7 @@ static void sampi_gpu_run_team(void)
     const sampi_gpu_args *a = sampi_gpu_bound;
     const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
     if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
-    const uint32_t n = a ? a->n_rows * a->splits : 0;
+    const uint32_t n = a ? sampi_gpu_teams_of(a) : 0;
     for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
 
@@ -5640,7 +5748,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
                 bound_device = device;
 #pragma omp target update to(sampi_gpu_bound) device(device)
             }
-            const uint32_t n = gpu->args.n_rows * gpu->args.splits;
+            const uint32_t n = sampi_gpu_teams_of(&gpu->args);
             if (n <= SAMPI_TEAMS_ONE)
                 sampi_gpu_kernel_of_one(device);
             else if (n <= SAMPI_TEAMS_FEW)
@@ -5652,7 +5760,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     }
 #endif
     const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
-    SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
+    SAMPI_HOST_TEAMS(a, sampi_gpu_teams_of(a));
 }
 
 /* ---- src/gpu/contexts.h ---- */
@@ -6488,9 +6596,17 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 /* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. */
 static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
 {
-    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : n_rows <= 8 ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
-    const uint32_t n = teams < most ? teams : most, share = n_rows < n ? n / n_rows : 1;
+    const bool few = n_rows <= SAMPI_ROWS_FEW;
+    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : few ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
+    const uint32_t n = teams < most ? teams : most, all = n_rows < n ? n / n_rows : 1;
+    const uint32_t share = few && all > 2 ? all - 1 : all;
     return share < groups ? share : groups;
+}
+
+/* Returns whether each row has a leader: a team that only advances it. */
+static bool sampi_gpu_leads(uint32_t teams, uint32_t n_rows, uint32_t splits)
+{
+    return n_rows <= SAMPI_ROWS_FEW && splits > 1 && n_rows * (splits + 1) <= teams;
 }
 
 /* Sends a batch. */
@@ -6506,6 +6622,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups);
     if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
+    a->leaders = a->wait && sampi_gpu_leads(gpu->teams, a->n_rows, a->splits);
     a->type = (int32_t)l->dtype;
     a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
                (uintptr_t)a->data % 4 == 0;

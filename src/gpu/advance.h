@@ -143,6 +143,7 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
+    const bool windows = pass == SAMPI_PASS_WINDOW || pass == SAMPI_PASS_EDGE;
     const sampi_gpu_window window = sampi_gpu_window_of(h->a, h->row);
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
@@ -153,8 +154,8 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (pass == SAMPI_PASS_WINDOW) in = c[i].l <= search->top && c[i].l >= search->floor;
-        if (pass == SAMPI_PASS_WINDOW && in) sampi_gpu_into_window(&window, key);
+        if (windows) in = c[i].l <= search->top && c[i].l >= search->floor;
+        if (windows && in) sampi_gpu_into_window(&window, key);
         if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
@@ -186,10 +187,10 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    const bool window = pass == SAMPI_PASS_WINDOW;
+    const bool window = pass == SAMPI_PASS_WINDOW, joins = window || pass == SAMPI_PASS_EDGE || listing;
     if (pass == SAMPI_PASS_SUMS || window || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX)
         sampi_gpu_end_sums(h);
-    if (listing || window || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
+    if (h->job->n_ids && (joins || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET)) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;
@@ -215,11 +216,14 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
+/* Returns how many teams a launch needs: those that share rows, then the rows' leaders. */
+static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows * (a->splits + a->leaders); }
+
 /* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of
    the pass, fences, and adds 1 to `arrived`. When all have, one team claims the row (it sets `arrived` to 0 by a
    comparison, so there is one), fences, so that it sees what the others have written, advances the row, fences, and
-   raises the epoch. If teams wait, that is the row's first team, which is mostly on the same
-   multiprocessor in each batch; else it is the last one to arrive. The others wait for the epoch, fence, and read the
+   raises the epoch. If teams wait, that is the row's leader, which does nothing else, or the row's first team; either is
+   mostly on the same multiprocessor in each batch. Else it is the last one to arrive. The others wait for the epoch, fence, and read the
    new state. So the state has one writer at a time, and no lock. done [team] is the last pass that a team has done. A
    team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its part
    twice. The mark includes the batch, because an earlier row of the same number may have had the same epoch. A result
@@ -227,14 +231,17 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
    team does not wait, and runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
-    const size_t row = team / a->splits;
-    const uint32_t split = team % a->splits;
+    const bool leads = team >= a->n_rows * a->splits;
+    const size_t row = leads ? team - a->n_rows * a->splits : team / a->splits;
+    const uint32_t split = leads ? a->splits : team % a->splits;
+    const bool first = a->leaders ? leads : split == 0;
     sampi_gpu_state *st = &a->state[row];
     uint32_t waited = 0;
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
-        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
-        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
+        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = leads ? mark : a->done[team];
+        if (leads && a->result[row].batch == a->batch) return;
+        if (!leads && done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
         if (done != mark) { /* else it did this pass in an earlier launch, and another may advance the row now */
             if (a->result[row].batch == a->batch) return;
             sampi_gpu_bring_near(a, row);
@@ -243,12 +250,10 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
             sampi_gpu_add(&st->arrived, 1);
             a->done[team] = mark; /* all lanes have read it: there was a barrier */
         }
-        /* If teams wait for each other, the row's first team advances it: mostly the same multiprocessor in each batch,
-           which then has the instructions that only this team runs. Else the team that arrives last. */
-        if (split == 0 && a->wait)
+        if (first && a->wait)
             while (sampi_gpu_peek(&st->arrived) != a->splits)
                 if (++waited > a->wait) return;
-        if ((split == 0 || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
+        if ((first || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
             sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_advance(a, row);

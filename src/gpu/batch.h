@@ -156,14 +156,23 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* Returns how many of at most `teams` teams a row gets: its share, but not
-   more than it has groups of 1024 tokens. Up to eight rows take fewer than the device could run: the end of more teams
-   would take longer than the passes become shorter. */
+/* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. Up to
+   eight rows take fewer than the device could run: the end of more teams would take longer than the passes become
+   shorter. Each of these has one team more, a leader, if that leaves it at least two (sampi_gpu_leads). */
 static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
 {
-    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : n_rows <= 8 ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
-    const uint32_t n = teams < most ? teams : most, share = n_rows < n ? n / n_rows : 1;
+    const bool few = n_rows <= SAMPI_ROWS_FEW;
+    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : few ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
+    const uint32_t n = teams < most ? teams : most, all = n_rows < n ? n / n_rows : 1;
+    const uint32_t share = few && all > 2 ? all - 1 : all;
     return share < groups ? share : groups;
+}
+
+/* Returns whether each row has a leader: a team that only advances it. With few rows it is alone on its multiprocessor,
+   which then keeps the instructions that no other team runs. */
+static bool sampi_gpu_leads(uint32_t teams, uint32_t n_rows, uint32_t splits)
+{
+    return n_rows <= SAMPI_ROWS_FEW && splits > 1 && n_rows * (splits + 1) <= teams;
 }
 
 /* Sends a batch. Its number and shape are set when the rest of the args is known. Teams wait for each other only if
@@ -181,6 +190,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups);
     if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
+    a->leaders = a->wait && sampi_gpu_leads(gpu->teams, a->n_rows, a->splits);
     a->type = (int32_t)l->dtype;
     a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
                (uintptr_t)a->data % 4 == 0;

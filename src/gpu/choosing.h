@@ -14,41 +14,20 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* Writes the envelopes of a lane's cell into q [1024], by index in the group. */
-SAMPI_INLINE void sampi_gpu_cell_envelopes(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *q)
+/* Puts the envelopes of the tokens with changed logits in their places in `wide`, which has those of a group of 1024, so
+   the running sum over the group is the CPU's; in the row itself such a token is a hole with an envelope of 0. */
+static SAMPI_CALLED void sampi_gpu_join_group(const sampi_gpu_here *h, uint32_t which)
 {
-    const bool pairs = sampi_gpu_paired(&p->v, group);
-    sampi_gpu_eight e;
-    sampi_gpu_first_quarter(p, group, lane, &e);
-    SAMPI_QUARTERS
-    {
-        sampi_gpu_next_quarter(p, quarter, &e);
-        sampi_gpu_envelopes(p->max, e.l, e.q);
-        SAMPI_OF_QUARTER q[sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k)] = e.q[k];
-    }
-}
-
-/* Writes the envelope of each token of a group of 1024, by id, to `wide`, which has room for a group. Tokens with
-   changed logits are put in their places, so the running sum over the group is the CPU's; in the row itself such a
-   token is a hole with an envelope of 0. row_draw calls it for each attempt. */
-static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
-{
-    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    const float max = h->st->max;
     const uint32_t n_changed = h->job->n_ids;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
     uint64_t *q = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t group = which; group < which + 1;
-                     group++) /* gcc 12's device compiler fails without a loop */
-    {
-        sampi_gpu_cell_envelopes(&p, group, lane, q);
-    }
-    SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
     {
         const uint32_t at = (uint32_t)id[i];
-        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
+        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(max, c[i].l);
     }
 }
 
@@ -77,14 +56,15 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     const uint64_t *sum = h->a->sum + h->row * groups;
     const float max = h->st->max;
     uint64_t random[2];
-    sampi_gpu_join_groups(h);
+    if (h->job->n_ids) sampi_gpu_join_groups(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
         uint64_t t = sampi_mulhi(random[0], total);
         const uint32_t group = sampi_gpu_find(sum, groups, &t);
-        sampi_gpu_group_envelope(h, group);
+        sampi_gpu_sum_envelopes(h->a, h->row, 0, group, group + 1, h->wide);
+        if (h->job->n_ids) sampi_gpu_join_group(h, group);
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_find(h->wide, SAMPI_GROUP, &t);
         float l = sampi_gpu_logit_of(h, id, h->st->n_ops);
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l))

@@ -83,7 +83,7 @@ static void sampi_gpu_run_team(void)
     const sampi_gpu_args *a = sampi_gpu_bound;
     const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
     if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
-    const uint32_t n = a ? a->n_rows * a->splits : 0;
+    const uint32_t n = a ? sampi_gpu_teams_of(a) : 0;
     for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
 
@@ -162,7 +162,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
                 bound_device = device;
 #pragma omp target update to(sampi_gpu_bound) device(device)
             }
-            const uint32_t n = gpu->args.n_rows * gpu->args.splits;
+            const uint32_t n = sampi_gpu_teams_of(&gpu->args);
             if (n <= SAMPI_TEAMS_ONE)
                 sampi_gpu_kernel_of_one(device);
             else if (n <= SAMPI_TEAMS_FEW)
@@ -174,5 +174,5 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     }
 #endif
     const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
-    SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
+    SAMPI_HOST_TEAMS(a, sampi_gpu_teams_of(a));
 }

@@ -24,7 +24,7 @@
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     sampi_gpu_meet(st);
-    st->sums_known = st->drawn = false;
+    st->sums_known = st->shares_known = st->drawn = false;
     st->max_known = max_known;
     st->asked = 0;
 }

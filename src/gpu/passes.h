@@ -92,15 +92,18 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 }
 
 /* The row as all other passes read it: a share of its groups, and the operations so far. It is a copy of members of the
-   state, which lanes can keep in registers. A single temperature is by far the most frequent operation; it is one
-   multiplication, without a loop over operations. */
+   state, which lanes can keep in registers. The most frequent operations are a cut, a temperature, and one after the
+   other; these are a comparison and a multiplication, without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* first group, and the one after the last */
     const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
     uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
-    bool scaled;              /* true: the only operation is a multiplication by r, nearly always */
+    bool cut, scaled;         /* true: the first operation removes keys below those of (least, last); the last one is a
+                                 multiplication by r; there is no other */
+    float least;
+    uint32_t last;
     bool direct;              /* true: lanes read full groups from the row itself; see sampi_gpu_cell */
     float r, max, bar;
     int quarters; /* always 4; the driver's compiler, which cannot see that, does not unroll loops over quarters */
@@ -109,7 +112,7 @@ typedef struct sampi_gpu_pass {
     uint32_t split;
 } sampi_gpu_pass;
 
-/* Returns the pass for a team's share. Each walk_* begins with it; a draw uses it to read one group (group_envelope in
+/* Returns the pass for a team's share. Each walk_* begins with it; a draw uses it to read one group (sum_envelopes, by
    gpu/choosing.h). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
@@ -121,9 +124,13 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     p.cell = a->cell + row * a->groups * SAMPI_WARP;
     p.op = st->op;
     p.n_ops = st->n_ops;
-    p.scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
-    p.n_replay = p.scaled ? 0 : st->n_ops;
-    p.r = p.scaled ? st->op[0].f : 1.0f;
+    p.cut = st->n_ops && st->op[0].kind == SAMPI_OP_FROM;
+    p.scaled = st->n_ops == 1u + p.cut && st->op[p.cut].kind == SAMPI_OP_SCALE;
+    p.n_replay = st->n_ops - p.cut - p.scaled;
+    if (p.n_replay) p.n_replay = st->n_ops, p.cut = false;
+    p.least = p.cut && st->op[0].k > sampi_gpu_floor(-FLT_MAX) ? sampi_gpu_logit(st->op[0].k) : -INFINITY;
+    p.last = p.cut ? sampi_gpu_id(st->op[0].k) : 0;
+    p.r = p.scaled ? st->op[p.cut].f : 1.0f;
     p.max = st->max;
     p.bar = st->bar;
     p.direct = (p.v.type == SAMP_F32 || p.v.pairs) && !p.v.mask && !p.v.hole && !p.n_replay;
@@ -192,7 +199,7 @@ SAMPI_INLINE uint32_t sampi_gpu_live_cells(const sampi_gpu_pass *p, uint32_t fro
     return cells;
 }
 
-/* Applies a single temperature, the most frequent operation, to n elements that were read. */
+/* Applies a temperature to n elements that were read. */
 SAMPI_INLINE void sampi_gpu_scale_read(const sampi_gpu_pass *p, int n, float *l)
 {
     SAMPI_UNROLL(32) for (int i = 0; i < n; i++) l[i] += 0.0f; /* -0 becomes +0 */
@@ -232,7 +239,7 @@ SAMPI_INLINE void sampi_gpu_apply(const sampi_gpu_op *op, uint32_t base, bool pa
 }
 
 /* Writes the logits of a lane's cell, up to date, into its team's memory. It serves cells that cannot be read directly:
-   with masks, holes or types that take more than a load, and rows with other operations than one temperature. It is a
+   with masks, holes or types that take more than a load, and rows with other operations than a cut and a temperature. It is a
    function of its own because a pass with all this inside would need more registers than a thread has. The results are
    those of sampi_gpu_replay, because every reader must find the same logit. */
 static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t group,
@@ -260,7 +267,7 @@ typedef struct sampi_gpu_eight {
     const uint32_t *pair;
     const float *x;
     bool partial;
-    uint32_t count;
+    uint32_t count, group;
     double w[SAMPI_QUARTER], d[SAMPI_QUARTER];
     float next[SAMPI_QUARTER], l[SAMPI_QUARTER], later[SAMPI_QUARTER];
     uint32_t q[SAMPI_QUARTER];
@@ -294,6 +301,7 @@ SAMPI_INLINE void sampi_gpu_open_cell(const sampi_gpu_pass *p, uint32_t group, i
 {
     const uint32_t first = group * SAMPI_GROUP + (uint32_t)lane;
     const bool partial = (group + 1) * SAMPI_GROUP > p->v.n;
+    e->group = group;
     e->pair = NULL;
     e->x = (const float *)(const void *)p->v.data + sampi_gpu_min_of(first, p->v.n - 1);
     e->count = first < p->v.n ? (p->v.n - first + SAMPI_WARP - 1) / SAMPI_WARP : 0;
@@ -317,25 +325,22 @@ SAMPI_INLINE void sampi_gpu_first_quarter(const sampi_gpu_pass *p, uint32_t grou
 /* Brings a quarter's logits up to date, and reads the next quarter, so that these reads are under way during the work
    on this one. The loop over quarters is not unrolled: the driver's compiler would again do one element after the
    other. */
-SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, sampi_gpu_eight *e)
+SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, int lane, sampi_gpu_eight *e)
 {
     SAMPI_OF_QUARTER e->l[k] = e->next[k];
     sampi_gpu_read_quarter(p, e, e->pair != NULL, quarter < 3 ? quarter + 1 : 3, e->next);
-    sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
-}
-
-/* Reads a lane's cell (32 elements of a group), and brings its logits up to date. All reads are issued before the first
-   value is used. */
-SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
-{
-    sampi_gpu_eight e;
-    sampi_gpu_open_cell(p, group, lane, &e);
-    if (e.pair) {
-        SAMPI_UNROLL(4) for (int i = 0; i < 4; i++) sampi_gpu_read_quarter(p, &e, true, i, l + i * SAMPI_QUARTER);
-    } else {
-        SAMPI_UNROLL(4) for (int i = 0; i < 4; i++) sampi_gpu_read_quarter(p, &e, false, i, l + i * SAMPI_QUARTER);
+    if (p->cut) {
+        const bool pairs = sampi_gpu_paired(&p->v, e->group);
+        const uint32_t first = e->group * SAMPI_GROUP + (uint32_t)quarter * (SAMPI_GROUP / 4);
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t id = first + sampi_gpu_index(pairs, lane, k);
+            const bool stays = (e->l[k] > p->least) | ((e->l[k] == p->least) & (id <= p->last));
+            e->l[k] = stays ? e->l[k] : -INFINITY;
+        }
+        SAMPI_AT_ONCE(8, e->l); /* selections, which later ones would otherwise turn into branches */
     }
-    sampi_gpu_scale_read(p, 32, l);
+    sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
 /* The histogram of the tokens in a window of logits; its arrays are wide and code. Each bucket has 2^shift codes
@@ -489,7 +494,7 @@ SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, in
     SAMPI_QUARTERS
     {
         uint32_t bits = 0;
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         SAMPI_OF_QUARTER
         {
@@ -568,7 +573,7 @@ SAMPI_INLINE float sampi_gpu_sigma_cell(const sampi_gpu_pass *p, uint32_t group,
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         SAMPI_OF_QUARTER
         {
             /* a removed token would have an x too, of an infinite distance: it is left out of the sums */
@@ -605,6 +610,41 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
+/* What GATHER and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of tokens with
+   the logit of an end the codes decide. */
+typedef struct sampi_gpu_range {
+    bool by_score;
+    uint64_t lo, hi;
+    float floor, top;
+    double mean;
+} sampi_gpu_range;
+
+/* Returns bits of the elements of a lane's cell that are in the range. Its code is short, because few cells are read:
+   most warps run it once, and wait for its instructions. */
+SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t group, int lane,
+                                              const sampi_gpu_range *in)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
+    uint32_t wanted = 0, ends = 0;
+    sampi_gpu_eight e;
+    sampi_gpu_first_quarter(p, group, lane, &e);
+    SAMPI_QUARTERS
+    {
+        const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
+        SAMPI_OF_QUARTER wanted |= (uint32_t)((e.l[k] >= in->floor) & (e.l[k] <= in->top)) << k << at;
+        SAMPI_OF_QUARTER ends |= (uint32_t)((e.l[k] == in->floor) | (e.l[k] == in->top)) << k << at;
+    }
+    for (ends = in->by_score ? wanted : ends & wanted; ends; ends &= ends - 1) {
+        const int i = __builtin_ctz(ends);
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+        const uint64_t key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, sampi_gpu_element(&p->v, id)), id);
+        const uint64_t code = sampi_gpu_code(in->by_score, key, p->max, in->mean);
+        wanted &= ~((uint32_t)(code < in->lo || code > in->hi) << i);
+    }
+    return wanted;
+}
+
 /* GATHER and BUCKET make a list, for GATHER of tokens with keys from floor on (require_list), for BUCKET with codes in
    [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of
    its own cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in
@@ -614,51 +654,25 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
 {
     const sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
-    const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
-    const double mean = st->search.mean;
+    const bool bucket = st->pass == SAMPI_PASS_BUCKET;
+    sampi_gpu_range in = { bucket && st->search.by_score, bucket ? st->search.lo : 0,
+                           bucket ? st->search.hi : ~st->floor, -FLT_MAX, INFINITY, st->search.mean };
     /* a cell's maximum bounds its keys, but not its tokens' scores: in the order of scores every cell that is not empty
        is read */
-    const bool ends_above = !by_score && hi < ~sampi_gpu_floor(-FLT_MAX);
-    const float floor = ends_above ? sampi_gpu_logit(~hi) : -FLT_MAX, bar = floor > p.bar ? floor : p.bar;
-    const float top = lo ? sampi_gpu_logit(~lo) : INFINITY; /* in the order of keys logits decide, except
-                                                               at both ends */
+    if (!in.by_score && in.hi < ~sampi_gpu_floor(-FLT_MAX)) in.floor = sampi_gpu_logit(~in.hi);
+    /* in the order of keys logits decide, except at both ends */
+    if (!in.by_score && in.lo) in.top = sampi_gpu_logit(~in.lo);
+    const float bar = in.floor > p.bar ? in.floor : p.bar;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float l[32];
         uint32_t cells = sampi_gpu_live_cells(&p, from, lane, bar);
         for (uint32_t i = from; i < from + 8 && i < p.end; i++) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
         /* then only the few cells (32 elements) that can have a wanted token */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            const bool pairs = sampi_gpu_paired(&p.v, group);
-            uint32_t wanted = 0, ends = 0;
-            sampi_gpu_cell(&p, group, lane, l);
-            if (by_score) {
-                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-                {
-                    const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
-                    const uint64_t code = sampi_gpu_code(true, key, p.max, mean);
-                    wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
-                }
-            } else {
-                SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-                {
-                    wanted |= (uint32_t)((l[i] >= floor) & (l[i] <= top)) << i;
-                    ends |= (uint32_t)((l[i] == floor) | (l[i] == top)) << i;
-                }
-                /* of tokens with the logit of an end, the ids decide */
-                for (ends &= wanted; ends; ends &= ends - 1) {
-                    const int i = __builtin_ctz(ends);
-                    const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
-                    const uint64_t code = ~sampi_gpu_key(
-                        sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id)), id);
-                    wanted &= ~((uint32_t)(code < lo || code > hi) << i);
-                }
-            }
-            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = wanted;
+            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_cell_in_range(&p, group, lane, &in);
         }
     }
     sampi_gpu_append_wanted(a, row, split, NULL);
@@ -674,7 +688,7 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     SAMPI_LANES for (uint32_t group = first + (uint32_t)lane; group < end; group += SAMPI_WARP)
     {
         uint64_t all = 0;
-        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
+        SAMPI_UNROLL(8) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
         sum[group] = all;
     }
 }
@@ -693,7 +707,7 @@ SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group,
     SAMPI_QUARTERS
     {
         uint32_t bits = 0;
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         SAMPI_OF_QUARTER
         {
@@ -769,7 +783,7 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         SAMPI_OF_QUARTER
         {
             const uint32_t at = sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k);
@@ -795,7 +809,7 @@ SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group,
     SAMPI_QUARTERS
     {
         uint32_t at[SAMPI_QUARTER];
-        sampi_gpu_next_quarter(p, quarter, &e);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
         SAMPI_OF_QUARTER e.d[k] = e.d[k] < SAMPI_BUCKETS - 1 ? e.d[k] : SAMPI_BUCKETS - 1;
@@ -822,7 +836,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            if (search.stage == SAMPI_SEARCH_SHARES)
+            if (search.stage == SAMPI_SEARCH_SHARES && search.shift == SAMPI_EVEN)
                 sampi_gpu_shares_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, mass, count);
             else
                 sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
@@ -838,38 +852,79 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* Returns the sum of the envelopes of a lane's cell. */
-SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane)
+/* Returns the sum of the envelopes of a lane's cell; writes them to q [1024], by index in the group, if that is not
+   NULL. With an edge, only of the tokens above it, with their logits at the time of the draw; bits of those in it go to
+   *inside. */
+SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
+                                          const sampi_gpu_state *edge, uint64_t *q, uint32_t *inside)
 {
+    const bool pairs = sampi_gpu_paired(&p->v, group);
     sampi_gpu_eight e;
-    uint32_t q = 0;
+    uint32_t sum = 0, bits = 0;
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
-        sampi_gpu_next_quarter(p, quarter, &e);
-        q += sampi_gpu_envelopes(p->max, e.l, e.q);
+        sampi_gpu_next_quarter(p, quarter, lane, &e);
+        if (edge) {
+            const float top = edge->search.top, floor = edge->search.floor, factor = edge->factor;
+            const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
+            SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
+            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
+            SAMPI_OF_QUARTER e.l[k] = e.l[k] > top ? e.later[k] : -INFINITY;
+            SAMPI_AT_ONCE(8, e.l);
+        }
+        sum += sampi_gpu_envelopes(p->max, e.l, e.q);
+        if (q) SAMPI_OF_QUARTER q[sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k)] = e.q[k];
     }
-    return q;
+    *inside = bits;
+    return sum;
+}
+
+/* Computes the envelope's sums of the cells of some groups; of one group, if q [1024] is not NULL, also each token's
+   envelope. A draw needs both, one after the other, and one function has its instructions once. For EDGE it also writes
+   which tokens are in the bucket to `wanted`. */
+static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t first,
+                                                   uint32_t end, uint64_t *q)
+{
+    const sampi_gpu_state *st = &a->state[row], *edge = !q && st->pass == SAMPI_PASS_EDGE ? st : NULL;
+    sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    float bar = p.bar;
+    p.first = first, p.end = end;
+    if (edge) {
+        p.max = st->then;
+        bar = st->search.floor > bar ? st->search.floor : bar;
+    }
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = first; from < end; from += 8)
+    {
+        uint32_t cells = q ? 1 : sampi_gpu_live_cells(&p, from, lane, bar);
+        for (uint32_t i = from; i < from + 8 && i < end; i++) {
+            cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
+            if (edge) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
+        }
+        for (; cells; cells &= cells - 1) {
+            const uint32_t at = (from + (uint32_t)__builtin_ctz(cells)) * SAMPI_WARP + (uint32_t)lane;
+            uint32_t inside = 0;
+            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge, q, &inside);
+            if (edge) wanted_of[at] = inside;
+        }
+    }
 }
 
 /* DRAW computes the sum of the envelope over each group of 1024 tokens. The draw (row_draw in gpu/choosing.h) then
    finds a group by these sums, and computes the envelopes of that group's elements again. Groups without remaining
-   tokens are written too, because their sums may be those of an earlier draw. */
+   tokens are written too, because their sums may be those of an earlier draw. EDGE does that for the tokens above the
+   bucket with the end of a prefix, and makes list and histogram of those in it. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
-    {
-        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
-        for (uint32_t i = from; i < from + 8 && i < p.end; i++) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
-        for (; cells; cells &= cells - 1) {
-            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            cell_sum[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_draw_cell(&p, group, lane);
-        }
-    }
-    sampi_gpu_sum_groups(a, row, p.first, p.end);
+    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
+    const bool edge = a->state[row].pass == SAMPI_PASS_EDGE;
+    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
+    sampi_gpu_sum_envelopes(a, row, split, first, end, NULL);
+    if (edge) sampi_gpu_append_wanted(a, row, split, &window);
+    sampi_gpu_sum_groups(a, row, first, end);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -916,6 +971,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
         case SAMPI_PASS_WINDOW: sampi_gpu_walk_window(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
+        case SAMPI_PASS_EDGE:
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
 #ifdef SAMPLING_GUMBEL_DECLARED
         case SAMPI_PASS_RACE: sampi_gpu_walk_race(a, row, split); break;

@@ -78,10 +78,11 @@ static void sampi_gpu_sample(const sampi_gpu_here *h)
             SAMPI_OF_QUARTER l[k] = next[k];
             sampi_gpu_read_each(&p.v, base + SAMPI_QUARTER * SAMPI_GROUP, SAMPI_GROUP, false, SAMPI_QUARTER, lane,
                                 next);
-            sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
-            if (p.n_replay) {
-                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_replay,
+            if (p.n_replay || p.cut) {
+                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_ops,
                                                          base + (uint32_t)k * SAMPI_GROUP + (uint32_t)lane, l[k]);
+            } else {
+                sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
             }
             SAMPI_OF_QUARTER w[k] = sampi_gpu_nearly_weight(p.max, l[k]);
             SAMPI_OF_QUARTER
@@ -134,12 +135,10 @@ static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
     const float max = h->st->max;
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    /* a histogram of all tokens shows the bucket itself */
-    const uint64_t half = search->stage == SAMPI_SEARCH_SHARES ? 0 : SAMPI_GPU_WIDTH / 2 / 32;
     if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
     uint64_t left = (uint64_t)t;
     const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
-    const uint64_t aside = sampi_gpu_remaining(half, count[middle] / 2);
+    const uint64_t aside = sampi_gpu_remaining(SAMPI_GPU_WIDTH / 2 / 32, count[middle] / 2);
     const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
     const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
     const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
@@ -208,42 +207,39 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Asks for the window around the end of a prefix with this share of the mass, which the histogram shows. Returns
-   SAMPI_GPU_DECLINED if the histogram has less mass than that. */
-static int sampi_gpu_ask_window_of(const sampi_gpu_here *h, uint64_t share)
-{
-    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
-    const int known = sampi_gpu_place_window(h, (double)sampi_mulhi(share, all));
-    return known == 1 ? sampi_gpu_ask_window(h) : known;
-}
-
-/* Makes the sums known, for a prefix with this share of them. If a row has many teams, these first make an exact
-   histogram of it: its one bucket with the end is then the window, whose pass makes the sums too. With few teams, the
-   histogram's atomics would take longer than a sample; but if the row is so flat that the list made with the sums is
-   surely too short, and that a sample has about the same shares of the mass, the sample's window is asked for. */
+/* Makes n and z known, for a prefix with this share of z. If a row has many teams, these make an exact histogram of it,
+   which has both, and whose one bucket with the end is listed next. With few teams, the histogram's atomics would take
+   longer than a sample; but if the row is so flat that the list made with the sums is surely too short, and that a
+   sample has about the same shares of the mass, the sample's window is asked for. */
 static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
 {
     sampi_gpu_state *st = h->st;
-    const bool made = st->search.stage == SAMPI_SEARCH_SHARES, idle = st->search.stage == SAMPI_SEARCH_IDLE;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const bool known_shares = st->shares_known, made = st->search.stage == SAMPI_SEARCH_SHARES;
+    const bool idle = st->search.stage == SAMPI_SEARCH_IDLE;
     int known = sampi_gpu_require_max(h);
-    if (known != 1) return known;
-    if (made && sampi_gpu_ask_window_of(h, share) == 0) return 0;
+    if (known != 1 || known_shares) return known;
+    if (made) {
+        const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS), n = sampi_gpu_total(count, SAMPI_BUCKETS);
+        sampi_gpu_meet(st);
+        st->n = n, st->z = z;
+        st->shares_known = true;
+        return 1;
+    }
     if (idle && !st->sums_known && !st->complete && h->a->splits >= SAMPI_GPU_MANY) {
         sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
         st->search.stage = SAMPI_SEARCH_SHARES;
         st->search.by_score = false;
-        st->search.per_nat = 64.0f;
         st->search.mass = 1; /* weights are asked for */
         return 0;
     }
-    sampi_gpu_meet(st);
-    if (made) st->search.stage = SAMPI_SEARCH_IDLE;
     known = sampi_gpu_require_sums(h);
     if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
     if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
     sampi_gpu_sample(h);
-    const int status = sampi_gpu_ask_window_of(h, share);
-    return status == SAMPI_GPU_DECLINED ? 0 : status;
+    const uint64_t all = sampi_gpu_total(mass, SAMPI_BUCKETS);
+    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) == 1) return sampi_gpu_ask_window(h);
+    return 0;
 }
 
 /* ---- by histograms ---- */
@@ -267,15 +263,40 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
+/* Returns the first code of 32 with one logit each, the last one of them the code `last`, that belongs to a bucket or
+   to a later one; the code behind `last` if none does. Codes out of the searched range count as its ends. */
+static SAMPI_CALLED uint64_t sampi_gpu_first_of_bucket(const sampi_gpu_search *search, float max, uint32_t bucket,
+                                                       uint64_t last)
+{
+    const uint64_t lo = search->lo, hi = search->hi;
+    uint64_t found = last + 1;
+    SAMPI_SIMD(reduction(min : found))
+    SAMPI_LANES
+    {
+        const uint64_t x = last - ((uint64_t)(SAMPI_WARP - 1 - lane) << 32), code = x < lo ? lo : x > hi ? hi : x;
+        found = sampi_gpu_bucket(search, max, code) >= bucket && code < found ? code : found;
+    }
+    return found;
+}
+
 /* Returns the first code of a histogram's bucket, or of a later bucket if it is empty; hi + 1 if there is none. It uses
    bisection with the same function that put codes into buckets, because no formula for the ends of even buckets would
-   round in the same way. take_bucket makes the bucket's ends the next range to search. */
+   round in the same way; but in the order of keys the place is mostly one of 32 logits around that of the formula.
+   take_bucket makes the bucket's ends the next range to search. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
     if (search->shift < SAMPI_EVEN) { /* the first code of a bucket of 2^shift codes has a formula */
         const uint64_t start = (uint64_t)bucket << search->shift;
         return start < hi - lo ? lo + start : hi;
+    }
+    if (bucket == 0) return lo;
+    const float near_ = (float)sampi_add_to_product64((double)bucket / -64.0, (double)max);
+    if (!search->by_score && near_ > -FLT_MAX) {
+        const uint64_t last = ~sampi_gpu_key(near_ + 0.0f, 0) + ((uint64_t)(SAMPI_WARP / 2) << 32);
+        const uint64_t found = sampi_gpu_first_of_bucket(search, max, bucket, last);
+        if (found > last - ((uint64_t)(SAMPI_WARP - 1) << 32) && found > lo && found <= last && found < search->hi)
+            return found;
     }
     while (lo < hi) {
         const uint64_t mid = lo + (hi - lo) / 2;
@@ -299,12 +320,15 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
-    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left);
-    if (all_count) other = sampi_gpu_find(count, n, &count_left);
+    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left); /* has at least one token */
+    if (all_count > (all_mass > 0)) other = sampi_gpu_find(count, n, &count_left);
+    const uint64_t mass_found = all_mass - 1 - mass_left;
+    const bool by_mass = all_mass && other <= bucket;
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const uint64_t before = sampi_gpu_total(count, bucket), mass_before = sampi_gpu_total(mass, bucket);
+    const uint64_t before = sampi_gpu_total(count, bucket);
+    const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
     search->before = all_before + before;
     search->count = sampi_gpu_remaining(all_count, before);
     search->mass = sampi_gpu_remaining(all_mass, mass_before);
@@ -437,13 +461,13 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
     *used = 0;
     sampi_gpu_meet(h->st); /* before a lane adds to it */
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 16 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
     {
-        uint64_t key[16];
-        SAMPI_UNROLL(16)
-        for (uint32_t k = 0; k < 16; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
-        SAMPI_AT_ONCE(16, key);
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++)
+        uint64_t key[4];
+        SAMPI_UNROLL(4)
+        for (uint32_t k = 0; k < 4; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
+        SAMPI_AT_ONCE(4, key);
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
         {
             if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
             const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
@@ -456,6 +480,47 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
         w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
 }
 
+/* Finds the end of the prefix in one bucket of the histogram of a window or of an edge, whose tokens are in the
+   list. */
+static SAMPI_CALLED int sampi_gpu_end_in_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
+    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
+    sampi_gpu_list_between(h);
+    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
+    search->stage = SAMPI_SEARCH_LIST;
+    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
+    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+}
+
+/* Takes over the histogram of the whole row: asks for the edge, the tokens of its bucket with the end, or, if these are
+   too many for a list, first for a histogram of the bucket. EDGE compares logits, so a bucket that ends between tokens
+   of one logit is left to the general search. */
+static int sampi_gpu_ask_edge(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t n = sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS);
+    const uint64_t lo = search->lo, hi = search->hi;
+    const bool even = search->shift == SAMPI_EVEN, by_logits = (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
+    sampi_gpu_meet(st);
+    if (n > SAMP_GPU_LIST && even) {
+        sampi_gpu_search_window(h, lo, hi, false);
+        search->stage = SAMPI_SEARCH_SHARES;
+        return 0;
+    }
+    if (n > SAMP_GPU_LIST || !by_logits) return sampi_gpu_ask_bucket(h, n);
+    search->top = sampi_gpu_logit(~lo);
+    search->floor = sampi_gpu_logit(~hi);
+    sampi_gpu_ask_window(h);
+    search->stage = SAMPI_SEARCH_EDGE;
+    st->pass = SAMPI_PASS_EDGE;
+    return 0;
+}
+
 /* Takes over the result of a window of logits. Mostly the end of the prefix is in it: in one bucket of its histogram,
    whose tokens are in the list. Else the end is above or below the window, and the sample shows how far. */
 static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
@@ -464,7 +529,6 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
     sampi_gpu_search *search = &st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, upto = search->above_mass + search->in_mass;
     const uint64_t lo = search->lo;
-    uint64_t n;
     if (search->above_mass >= search->mass && search->above_count >= search->count) {
         const uint64_t less = search->above_mass - search->mass;
         const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, search->from), less);
@@ -488,15 +552,8 @@ static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
         return sampi_gpu_next_window(h, t, lo, end, true);
     }
     if (few) return sampi_gpu_search_window(h, lo, end, true);
-    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
-    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
-    sampi_gpu_list_between(h);
-    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
-    search->stage = SAMPI_SEARCH_LIST;
-    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
-    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+    return sampi_gpu_end_in_window(h);
 }
-
 /* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
    are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
    then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
@@ -510,6 +567,13 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
+    if (search->stage == SAMPI_SEARCH_SHARES) {
+        const bool first = search->shift == SAMPI_EVEN;
+        sampi_gpu_meet(st);
+        if (first) search->mass = mass, search->count = count, search->before = 0;
+        return sampi_gpu_ask_edge(h);
+    }
+    if (search->stage == SAMPI_SEARCH_EDGE && (known = sampi_gpu_end_in_window(h)) != 1) return known;
     if (search->stage == SAMPI_SEARCH_WINDOW) { /* the pass for the window may have been asked for before
                                                    these were known */
         search->mass = mass;

@@ -121,6 +121,7 @@ enum {
     SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
     SAMPI_PASS_WINDOW, /* sums of the row and of the tokens above a window of logits; the list of those in it */
+    SAMPI_PASS_EDGE,   /* the list and the histogram of a bucket's tokens; DRAW's sums of the tokens above them */
     SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */
     SAMPI_PASS_RACE,   /* gumbel: the best token of each lane */
     SAMPI_PASS_NONE    /* nothing: the row continues after a stop */
@@ -145,8 +146,8 @@ enum {
     SAMPI_SEARCH_IDLE,      /* no search is running */
     SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
                                has the end */
-    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row, which
-                               show the window that has the end */
+    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row */
+    SAMPI_SEARCH_EDGE,      /* a pass lists the tokens of the one of these buckets that has the end */
     SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
     SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
     SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */
@@ -196,6 +197,7 @@ typedef struct sampi_gpu_state {
     sampi_memory memory; /* what the plan of that step keeps from one entry to the next */
     /* the remaining tokens */
     bool max_known, sums_known, drawn;
+    bool shares_known; /* n and z are known, but not s and low */
     float max, low;
     uint64_t n, z, s;
     float dense_max; /* the row's maximum without the changed tokens, before any operation */
@@ -271,6 +273,7 @@ typedef struct sampi_gpu_changed {
    wide and code are scratch of the current step, and keep nothing from one step to the next. */
 typedef struct sampi_gpu_args {
     uint32_t batch, n_rows, splits, groups, wait, n_vocab;
+    uint32_t leaders; /* 1: each row has a team that only advances it, numbered behind all others */
     int32_t type;
     bool pairs; /* two neighbouring 16-bit elements may be read as one word */
     size_t stride, mask_stride;

@@ -59,7 +59,8 @@
 #ifndef SAMPI_TEAMS
 #define SAMPI_TEAMS 1024 /* most teams of a launch; more cost libgomp an allocation per launch */
 #endif
-/* Numbers of teams that a launch may have, beside SAMPI_TEAMS: one per multiprocessor, for one row; two. */
+/* Numbers of teams that a launch may have, beside SAMPI_TEAMS: one per multiprocessor, for one row; two, for few. */
+#define SAMPI_ROWS_FEW  8
 #define SAMPI_TEAMS_ONE (SAMPI_TEAMS < 128 ? SAMPI_TEAMS : 128)
 #define SAMPI_TEAMS_FEW (SAMPI_TEAMS < 264 ? SAMPI_TEAMS : 264)
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */

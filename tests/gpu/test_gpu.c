@@ -1890,9 +1890,9 @@ static bool numbers_of_teams(void)
 {
     bool good = true;
     static const uint32_t by_hand[][4] = { /* teams, rows, groups, teams of a row */
-        { 1024, 1, 126, 126 }, { 1024, 1, 256, 128 }, { 1024, 1, 1, 1 },    { 1024, 2, 126, 126 }, { 1024, 3, 126, 88 },
-        { 1024, 8, 126, 33 },  { 1024, 9, 126, 113 }, { 1024, 32, 126, 32 }, { 1024, 256, 126, 4 }, { 1024, 1025, 126, 1 },
-        { 60, 1, 126, 60 },    { 60, 8, 126, 7 },     { 60, 61, 126, 1 },
+        { 1024, 1, 126, 126 }, { 1024, 1, 256, 127 }, { 1024, 1, 1, 1 },    { 1024, 2, 126, 126 }, { 1024, 3, 126, 87 },
+        { 1024, 8, 126, 32 },  { 1024, 9, 126, 113 }, { 1024, 32, 126, 32 }, { 1024, 256, 126, 4 }, { 1024, 1025, 126, 1 },
+        { 60, 1, 126, 59 },    { 60, 8, 126, 6 },     { 60, 61, 126, 1 },   { 2, 1, 126, 2 },
     };
     for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand && SAMPI_TEAMS == 1024; i++)
         CHECK(sampi_gpu_splits(by_hand[i][0], by_hand[i][1], by_hand[i][2]) == by_hand[i][3]);
@@ -1901,6 +1901,8 @@ static bool numbers_of_teams(void)
             for (uint32_t groups = 1; groups < 300; groups += 23) {
                 const uint32_t n = sampi_gpu_splits(teams, rows, groups);
                 CHECK(n >= 1 && n <= groups && (n == 1 || n * rows <= teams));
+                CHECK(sampi_gpu_leads(teams, rows, n) == (rows <= 8 && n > 1 && n * rows + rows <= teams));
+                CHECK(rows > 8 || n < 3 || sampi_gpu_leads(teams, rows, n)); /* a row of three teams has a leader */
             }
     return good;
 }
