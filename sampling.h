@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10590 watermark/function.h            26545 grammar/accepting.h
-     322 api/config.h                    10703 watermark/text.h                26885 grammar/history.h
-     353 api/types.h                     10889 watermark/draw.h                26986 grammar/waiting.h
-     675 api/missing.h                   11094 samplers/mirostat.h             27293 grammar/room.h
-     690 api/sample.h                    11317 samplers/adaptive_p.h           27659 grammar/sampler.h
-     892 api/chains.h                    11466 samplers/ras.h                  27913 grammar/forced.h
-    1198 api/samplers.h                  11529 samplers/replay.h               28100 grammar/hooks.h
-    1592 api/gumbel.h                    11580 samplers/custom.h               28221 schema/head.h
-    1621 api/operator.h                  11629 config/describe.h               28436 schema/errors.h
-    1680 api/kv.h                        11798 config/from_params.h            28551 schema/collections.h
-    1877 api/llama_cpp.h                 11854 config/orders.h                 28584 schema/references.h
-    1925 api/text_error.h                12126 config/numbers.h                28900 schema/strings.h
-    1944 api/grammar.h                   12271 config/set.h                    28965 schema/numbers.h
-    2293 api/shards.h                    12447 config/texts.h                  29186 schema/sets.h
-    2406 api/peers.h                     12626 config/settings.h               29462 schema/formats.h
-    2552 api/drafts.h                    12741 life/rollback.h                 29741 schema/scalars.h
-    2711 api/constraints.h               12979 life/chain.h                    30057 schema/styles.h
-    3114 api/watermark.h                 13275 life/members.h                  30225 schema/goals.h
-    3288 api/stop.h                      13385 life/update.h                   30465 schema/tagged.h
-    3428 api/vocab.h                     13555 life/copy.h                     30536 schema/alternatives.h
-    3471 api/search.h                    13724 rows/row.h                      31076 schema/objects.h
-    3653 api/parts.h                     13924 rows/reserve.h                  31665 schema/arrays.h
-    3705 base/switches.h                 13992 rows/pieces.h                   32033 schema/satisfiable.h
-    4008 base/random.h                   14101 rows/compact.h                  32201 schema/whole.h
-    4028 base/mt19937.h                  14281 rows/sums.h                     32384 tags/head.h
-    4100 base/exact.h                    14408 rows/changes.h                  32511 tags/words.h
-    4317 base/bits128.h                  14485 rows/cuts.h                     32627 tags/inside.h
-    4393 base/elements.h                 14941 rows/typical.h                  32771 tags/formats.h
-    4519 watermark/colours.h             15249 rows/tail_free.h                33216 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33464 grammar/grammars.h
-    4604 kernels/contract.h              15460 rows/mirostat.h                 33532 peers/tables.h
-    4690 kernels/scalar.h                15540 watermark/rows.h                33991 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34487 peers/llama_server.h
-    4903 kernels/sets.h                  15720 rows/logprobs.h                 34555 peers/stops.h
-    4952 kernels/vectors.h               15863 rows/support.h                  34614 peers/wishes.h
-    5034 kernels/avx512.h                16008 rows/step.h                     34656 peers/fields.h
-    5119 kernels/avx2.h                  16025 run/apply.h                     34967 peers/requests.h
-    5183 kernels/sse2.h                  16091 run/writing.h                   35175 vocab/pieces.h
-    5200 kernels/neon.h                  16190 run/arrays.h                    35353 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16278 run/walk.h                      35571 vocab/gguf.h
-    5239 kernels/generic.h               16386 run/again.h                     35746 shards/head.h
-    5259 kernels/shared.h                16451 run/finish.h                    35831 shards/bytes.h
-    5383 kernels/passes.h                16492 run/draw.h                      35928 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36217 shards/row.h
-    6119 kernels/check.h                 16717 run/explain.h                   36340 shards/answers.h
-    6141 kernels/dispatch.h              16832 watermark/making.h              36784 shards/logprobs.h
-    6340 core/thresholds.h               17053 watermark/tails.h               37042 shards/taking.h
-    6435 core/array.h                    17150 watermark/detect.h              37179 shards/asking.h
-    6850 core/table.h                    17375 run/verify.h                    37308 shards/prefix.h
-    7022 core/windows.h                  17480 run/batch.h                     37530 shards/plans.h
-    7110 constraints/record.h            17666 run/replay.h                    37976 samplers/plans.h
-    7180 watermark/record.h              17751 run/guide.h                     38238 shards/way.h
-    7199 rows/work.h                     17792 life/state.h                    38384 shards/memory.h
-    7232 life/past.h                     17953 operator/weights.h              38453 shards/batch.h
-    7291 core/record.h                   18028 operator/search.h               38857 drafts/head.h
-    7456 core/plans.h                    18159 operator/run.h                  38908 drafts/block.h
-    7482 core/fields.h                   18319 kv/cells.h                      39090 drafts/tree.h
-    7579 core/owners.h                   18343 kv/making.h                     39213 drafts/relaxed.h
-    7646 core/mt19937.h                  18563 kv/slot.h                       39294 drafts/ngram.h
-    7701 core/no_mt19937.h               18695 kv/sequences.h                  39430 search/head.h
-    7725 core/making.h                   18825 kv/data.h                       39650 search/rows.h
-    7883 core/streams.h                  18954 kv/update.h                     39732 search/states.h
-    7919 life/state_fields.h             19072 kv/state.h                      39819 search/beams.h
-    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40202 search/unmask.h
-    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40348 text/automaton.h
-    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40419 grammar/patterns.h
-    8279 samplers/penalties.h            19461 text/reading.h                  40568 constraints/automaton.h
-    8421 samplers/dry.h                  19567 text/strings.h                  40607 constraints/making.h
-    8953 samplers/cut.h                  19665 text/values.h                   40853 constraints/sampler.h
-    8973 samplers/top_n_sigma.h          19819 text/documents.h                40942 constraints/constructors.h
-    9109 samplers/top_k.h                19892 grammar/head.h                  41320 constraints/patterns.h
-    9164 samplers/tail_free.h            19896 grammar/tree.h                  41409 constraints/looking.h
-    9281 samplers/typical.h              20546 grammar/building.h              41479 constraints/thinking.h
-    9342 samplers/top_p.h                20946 grammar/finishing.h             41722 constraints/schedule.h
-    9378 samplers/min_p.h                21249 grammar/reading.h               41805 constraints/accepting.h
-    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  41986 constraints/drawing.h
-    9543 samplers/top_h.h                21631 grammar/regex.h                 42223 constraints/state.h
-    9593 samplers/min_k.h                22048 grammar/derivatives.h           42287 constraints/kind.h
-    9652 samplers/xtc.h                  22740 grammar/searching.h             42346 constraints/top_p_decay.h
-    9773 samplers/infill.h               23024 grammar/vocabulary.h            42422 constraints/timestamps.h
-    9880 samplers/temperature.h          23478 grammar/triggers.h              42616 constraints/accessors.h
-   10049 samplers/smoothing.h            23952 grammar/matcher.h               42723 stop/head.h
-   10130 samplers/softmax.h              24231 grammar/cache.h                 42788 stop/search.h
-   10159 samplers/drafted.h              24514 grammar/moving.h                42909 stop/making.h
-   10184 samplers/greedy.h               24965 grammar/visits.h                43066 stop/text.h
-   10214 samplers/choose.h               25255 grammar/states.h                43218 stop/patterns.h
-   10300 samplers/ratio.h                25432 grammar/items.h                 43290 stop/settings.h
-   10364 samplers/draw.h                 25556 grammar/masks.h                 43321 core/kinds.h
-   10454 samplers/dist.h                 25759 grammar/runs.h                  43363 base/restore.h
-   10480 samplers/gumbel.h               25971 grammar/entries.h               43376 api/license.h
+       2 api/opening.h                   10590 watermark/function.h            26610 grammar/accepting.h
+     322 api/config.h                    10703 watermark/text.h                26950 grammar/history.h
+     353 api/types.h                     10889 watermark/draw.h                27051 grammar/waiting.h
+     675 api/missing.h                   11094 samplers/mirostat.h             27358 grammar/room.h
+     690 api/sample.h                    11317 samplers/adaptive_p.h           27724 grammar/sampler.h
+     892 api/chains.h                    11466 samplers/ras.h                  27978 grammar/forced.h
+    1198 api/samplers.h                  11529 samplers/replay.h               28165 grammar/hooks.h
+    1592 api/gumbel.h                    11580 samplers/custom.h               28286 schema/head.h
+    1621 api/operator.h                  11629 config/describe.h               28501 schema/errors.h
+    1680 api/kv.h                        11798 config/from_params.h            28616 schema/collections.h
+    1877 api/llama_cpp.h                 11854 config/orders.h                 28649 schema/references.h
+    1925 api/text_error.h                12126 config/numbers.h                28965 schema/strings.h
+    1944 api/grammar.h                   12271 config/set.h                    29030 schema/numbers.h
+    2293 api/shards.h                    12447 config/texts.h                  29251 schema/sets.h
+    2406 api/peers.h                     12626 config/settings.h               29527 schema/formats.h
+    2552 api/drafts.h                    12741 life/rollback.h                 29806 schema/scalars.h
+    2711 api/constraints.h               12979 life/chain.h                    30122 schema/styles.h
+    3114 api/watermark.h                 13275 life/members.h                  30290 schema/goals.h
+    3288 api/stop.h                      13385 life/update.h                   30530 schema/tagged.h
+    3428 api/vocab.h                     13555 life/copy.h                     30601 schema/alternatives.h
+    3471 api/search.h                    13724 rows/row.h                      31141 schema/objects.h
+    3653 api/parts.h                     13924 rows/reserve.h                  31730 schema/arrays.h
+    3705 base/switches.h                 13992 rows/pieces.h                   32098 schema/satisfiable.h
+    4008 base/random.h                   14101 rows/compact.h                  32266 schema/whole.h
+    4028 base/mt19937.h                  14281 rows/sums.h                     32449 tags/head.h
+    4100 base/exact.h                    14408 rows/changes.h                  32576 tags/words.h
+    4317 base/bits128.h                  14485 rows/cuts.h                     32692 tags/inside.h
+    4393 base/elements.h                 14941 rows/typical.h                  32836 tags/formats.h
+    4519 watermark/colours.h             15249 rows/tail_free.h                33281 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33529 grammar/grammars.h
+    4604 kernels/contract.h              15460 rows/mirostat.h                 33597 peers/tables.h
+    4690 kernels/scalar.h                15540 watermark/rows.h                34056 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34552 peers/llama_server.h
+    4903 kernels/sets.h                  15720 rows/logprobs.h                 34620 peers/stops.h
+    4952 kernels/vectors.h               15863 rows/support.h                  34679 peers/wishes.h
+    5034 kernels/avx512.h                16008 rows/step.h                     34721 peers/fields.h
+    5119 kernels/avx2.h                  16025 run/apply.h                     35032 peers/requests.h
+    5183 kernels/sse2.h                  16091 run/writing.h                   35240 vocab/pieces.h
+    5200 kernels/neon.h                  16190 run/arrays.h                    35418 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16278 run/walk.h                      35636 vocab/gguf.h
+    5239 kernels/generic.h               16386 run/again.h                     35811 shards/head.h
+    5259 kernels/shared.h                16451 run/finish.h                    35896 shards/bytes.h
+    5383 kernels/passes.h                16492 run/draw.h                      35993 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36282 shards/row.h
+    6119 kernels/check.h                 16717 run/explain.h                   36405 shards/answers.h
+    6141 kernels/dispatch.h              16832 watermark/making.h              36849 shards/logprobs.h
+    6340 core/thresholds.h               17053 watermark/tails.h               37107 shards/taking.h
+    6435 core/array.h                    17150 watermark/detect.h              37244 shards/asking.h
+    6850 core/table.h                    17375 run/verify.h                    37373 shards/prefix.h
+    7022 core/windows.h                  17480 run/batch.h                     37595 shards/plans.h
+    7110 constraints/record.h            17666 run/replay.h                    38041 samplers/plans.h
+    7180 watermark/record.h              17751 run/guide.h                     38303 shards/way.h
+    7199 rows/work.h                     17792 life/state.h                    38449 shards/memory.h
+    7232 life/past.h                     17953 operator/weights.h              38518 shards/batch.h
+    7291 core/record.h                   18028 operator/search.h               38922 drafts/head.h
+    7456 core/plans.h                    18159 operator/run.h                  38973 drafts/block.h
+    7482 core/fields.h                   18319 kv/cells.h                      39155 drafts/tree.h
+    7579 core/owners.h                   18343 kv/making.h                     39278 drafts/relaxed.h
+    7646 core/mt19937.h                  18563 kv/slot.h                       39359 drafts/ngram.h
+    7701 core/no_mt19937.h               18695 kv/sequences.h                  39495 search/head.h
+    7725 core/making.h                   18825 kv/data.h                       39715 search/rows.h
+    7883 core/streams.h                  18954 kv/update.h                     39797 search/states.h
+    7919 life/state_fields.h             19072 kv/state.h                      39884 search/beams.h
+    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40267 search/unmask.h
+    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40413 text/automaton.h
+    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40484 grammar/patterns.h
+    8279 samplers/penalties.h            19461 text/reading.h                  40633 constraints/automaton.h
+    8421 samplers/dry.h                  19567 text/strings.h                  40672 constraints/making.h
+    8953 samplers/cut.h                  19665 text/values.h                   40918 constraints/sampler.h
+    8973 samplers/top_n_sigma.h          19819 text/documents.h                41007 constraints/constructors.h
+    9109 samplers/top_k.h                19892 grammar/head.h                  41385 constraints/patterns.h
+    9164 samplers/tail_free.h            19896 grammar/tree.h                  41474 constraints/looking.h
+    9281 samplers/typical.h              20546 grammar/building.h              41544 constraints/thinking.h
+    9342 samplers/top_p.h                20946 grammar/finishing.h             41787 constraints/schedule.h
+    9378 samplers/min_p.h                21249 grammar/reading.h               41870 constraints/accepting.h
+    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  42051 constraints/drawing.h
+    9543 samplers/top_h.h                21631 grammar/regex.h                 42288 constraints/state.h
+    9593 samplers/min_k.h                22048 grammar/derivatives.h           42352 constraints/kind.h
+    9652 samplers/xtc.h                  22740 grammar/searching.h             42411 constraints/top_p_decay.h
+    9773 samplers/infill.h               23024 grammar/vocabulary.h            42487 constraints/timestamps.h
+    9880 samplers/temperature.h          23478 grammar/triggers.h              42681 constraints/accessors.h
+   10049 samplers/smoothing.h            23952 grammar/matcher.h               42788 stop/head.h
+   10130 samplers/softmax.h              24235 grammar/cache.h                 42853 stop/search.h
+   10159 samplers/drafted.h              24518 grammar/moving.h                42974 stop/making.h
+   10184 samplers/greedy.h               24969 grammar/visits.h                43131 stop/text.h
+   10214 samplers/choose.h               25259 grammar/states.h                43283 stop/patterns.h
+   10300 samplers/ratio.h                25436 grammar/items.h                 43355 stop/settings.h
+   10364 samplers/draw.h                 25560 grammar/masks.h                 43386 core/kinds.h
+   10454 samplers/dist.h                 25804 grammar/runs.h                  43428 base/restore.h
+   10480 samplers/gumbel.h               26016 grammar/entries.h               43441 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24027,7 +24027,8 @@ typedef struct sampi_entry {
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* the level's items can call rules, which was not done yet */
+    bool calls;    /* the level's items can call rules, which was not done yet */
+    int32_t usual; /* the state at this node of the usual state (sampi_usual_entry); 0 if its entry has no tokens below */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -24037,6 +24038,7 @@ typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
     int32_t run_reach;
+    int32_t usual; /* as in sampi_level */
 } sampi_plain_level;
 
 /* The run (runs.h) with which the walk over the plain tokens begins; its tokens are already in the entry's bits. sure:
@@ -24179,6 +24181,8 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
+    const sampi_entry *like; /* the usual state's entry, which the computed entry is made of (sampi_usual_entry); or NULL */
+    int32_t n_like;          /* how many exits of that entry were taken over or left out */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */
@@ -25543,7 +25547,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
 /* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false, 0 };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)
@@ -25669,9 +25673,45 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
+/* Takes over the exits of the usual state's entry (m->like) that are in front of a node; or leaves them out. */
+static void sampi_take_exits(sampi_matcher *m, uint32_t node, bool in)
+{
+    for (; m->like && m->n_like < m->like->n_exits && m->like->exits[m->n_like] < node; m->n_like++) {
+        int32_t *exit_node = in ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1) : NULL;
+        if (exit_node) *exit_node = (int32_t)m->like->exits[m->n_like];
+    }
+}
+
+/* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
+static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
+    for (; nodes < end; nodes += 2) {
+        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
+        if (token == SAMPI_NO_TOKEN) continue;
+        if (in)
+            bits[token / 32] |= bit;
+        else
+            bits[token / 32] &= ~bit;
+    }
+}
+
+/* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
+   the state whose entry is being computed goes to `state`, another one. */
+static int32_t sampi_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state, int32_t usual)
+{
+    const int32_t flags = sampi_dfa_state_at(m, state)->flags | sampi_dfa_state_at(m, usual)->flags;
+    if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
+    sampi_set_below(m, i, entry->bits, false);
+    sampi_take_exits(m, i, true);
+    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    return 0;
+}
+
 /* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. */
-static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
-                       uint32_t *node)
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, int32_t usual,
+                       sampi_entry *entry, uint32_t *node)
 {
     const uint32_t first = *node;
     const uint32_t *nodes = m->index->nodes;
@@ -25682,6 +25722,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     if (to - from == 1) {
         level[0].state = sampi_item_at(m, from)->state;
         level[0].frame = sampi_item_at(m, from)->frame;
+        level[0].usual = usual;
     }
     for (; i < end && !m->d.status;) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
@@ -25702,7 +25743,9 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         if (before->state) { /* the usual case: one item, whose state neither calls a rule nor ends */
             const int32_t state = sampi_next(m, before->state, byte);
-            if (!state) {
+            usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
+            if (usual && usual != state && !m->d.status) usual = sampi_leave_usual(m, entry, i, state, usual);
+            if (state == usual || !state) {
                 i += size;
                 continue;
             }
@@ -25710,6 +25753,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             if (!(flags & SAMPI_STATE_ENDS)) {
                 level[depth] = *before;
                 level[depth].state = state;
+                level[depth].usual = usual;
                 level[depth].calls = flags & SAMPI_STATE_CALLS;
                 if (i >= first) sampi_entry_take(m, entry, head);
                 i++;
@@ -25734,6 +25778,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         if (i >= first && !m->d.status) {
             sampi_entry_take(m, entry, head);
+            if (m->ended && keep && size > 1) sampi_take_exits(m, i, true);
             int32_t *exit_node = m->ended && keep && size > 1 ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1)
                                                               : NULL;
             if (exit_node) *exit_node = (int32_t)i;
@@ -25998,21 +26043,6 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     }
 }
 
-/* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
-static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
-{
-    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
-    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
-    for (; nodes < end; nodes += 2) {
-        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
-        if (token == SAMPI_NO_TOKEN) continue;
-        if (in)
-            bits[token / 32] |= bit;
-        else
-            bits[token / 32] &= ~bit;
-    }
-}
-
 /* Returns the state to which most printable ASCII characters lead, or 0. *n_live: how many of them are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
@@ -26064,16 +26094,18 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
 }
 
 /* Finds the plain tokens (of ordinary characters) that an item allows. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, bool keep, sampi_entry *entry,
+                             sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    if (!at->begun && !usual) at->start = sampi_find_first_run(m, item.state, keep, entry);
     const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
+    level[0].usual = usual;
     for (uint32_t i = 1; i < m->index->n_plain && !m->d.status;) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         if (i + size <= first) {
@@ -26099,11 +26131,19 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);
             if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            sampi_take_exits(m, i, true);
+            sampi_take_exits(m, i + size, false);
             i += size;
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_dfa_state_at(m, next)->flags;
+        usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
         if (m->d.status) break;
+        if (usual && usual == next) {
+            i += size;
+            continue;
+        }
+        if (usual) usual = sampi_leave_usual(m, entry, i, next, usual);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
@@ -26111,7 +26151,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 const int32_t n_tokens = m->tokens.n, n_exits = m->exits.n;
                 uint32_t node = 0;
                 sampi_push_item(m, before->state, item.frame);
-                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, 0, entry, &node);
                 sampi_drop(m, mark);
                 if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
@@ -26123,6 +26163,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         }
         sampi_plain_level *here = &level[depth];
         here->state = next;
+        here->usual = usual;
         here->expects = sampi_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
         here->length = before->length + n;
@@ -26186,27 +26227,38 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 }
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t usual, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
+    m->like = NULL;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
+    if (usual >= 0) {
+        m->like = sampi_entry_at(m, usual);
+        m->n_like = 0;
+        entry->bits = m->found;
+        memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
+    }
+    usual = m->like ? m->like->state : 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
-        if (at->walk == 0) sampi_walk_plain(m, item, keep, entry, at);
+        if (at->walk == 0) sampi_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
-        if (!m->d.status) sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry, &at->node);
+        if (!m->d.status)
+            sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
+        if (!m->d.status) sampi_take_exits(m, m->index->n_nodes, true);
+        if (m->d.status && m->like) memset(at, 0, sizeof *at); /* such an entry is quickly begun again */
     } else {
         const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
         at->begun = at->begun || !m->d.status;
         while (at->walk < parent->n_exits && !m->d.status) {
             const uint32_t exit_node = parent->exits[at->walk];
             sampi_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10), level.items,
-                       to, entry, &at->node);
+                       to, 0, entry, &at->node);
             at->walk += !m->d.status;
         }
     }
@@ -26333,6 +26385,17 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
     }
 }
 
+/* Returns the number of an entry with which a state's entry from the roots of the tries is quickly made, or -1: that of
+   the usual state, to which most characters lead, from this state and from the usual state itself. */
+static int32_t sampi_usual_entry(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    int32_t n_live;
+    const int32_t usual = parent < 2 ? sampi_usual_next(m, state, &n_live) : 0;
+    if (!usual || usual == state || sampi_usual_next(m, usual, &n_live) != usual || m->d.status) return -1;
+    const int32_t at = sampi_entry_of(m, parent, usual);
+    return at >= 0 && sampi_entry_at(m, at)->bits && sampi_entry_at(m, at)->state == usual ? at : -1;
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -26340,6 +26403,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     state = sampi_near_state(m, parent, state);
     int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
+    const int32_t usual = at < 0 && !m->d.status ? sampi_usual_entry(m, parent, state) : -1;
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -26348,7 +26412,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     m->n_computed++;
     const sampi_progress before = sampi_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_entry_fill(m, &entry, &now);
+    if (!m->d.status) sampi_entry_fill(m, &entry, usual, &now);
     at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)
@@ -26463,8 +26527,9 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     memset(&all, 0, sizeof all);
     all.bits = bits;
     uint32_t node = 0;
-    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all, &node);
-    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
+    m->like = NULL;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, 0, &all, &node);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, 0, &all, &node);
 }
 
 /* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
@@ -26505,7 +26570,7 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     while (sampi_matcher_attempt(m, &turn)) {
         sampi_mask_position(m, bits);
         if (m->d.status) continue;
@@ -26519,7 +26584,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
-    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
     while (sampi_matcher_attempt(m, &turn)) {
@@ -26875,7 +26940,7 @@ static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 /* Computes the position if it is not known. Returns SAMP_OK, or the error. */
 static int sampi_matcher_find_position(sampi_matcher *m)
 {
-    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     if (m->position_cache) return SAMP_OK;
     while (sampi_matcher_attempt(m, &turn)) {
     }
@@ -27227,7 +27292,7 @@ static int sampi_find_refused(sampi_matcher *m)
         same++;
     if (same == n) return SAMP_OK;
     z->key.n = 0;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         sampi_make_refused(m, &depends);
         z->key.n = 0;
         int32_t *key = depends || m->d.status ? NULL : (int32_t *)sampi_append(&m->d, &z->key, sizeof *key, n);
@@ -27339,7 +27404,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_once(m, token);
     return m->d.status ? m->d.status : status;
 }
@@ -27347,7 +27412,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 /* Takes note of a token that the grammar does not read, so that a rollback can count it: the position stays. */
 static int sampi_matcher_pass(sampi_matcher *m)
 {
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
         sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
     return m->d.status;
 }
@@ -27363,7 +27428,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
             allowed = ((const samp_token *)m->lazy.refused.data)[i] != token;
         return status ? status : allowed;
     }
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         sampi_level before = sampi_mark(m);
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
@@ -27992,7 +28057,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_force_whole(m, forced);
     if (m->d.status) return m->d.status;
     if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
@@ -28082,7 +28147,7 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && n_max && !tokens) status = SAMP_E_NULL;
     if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
         n = sampi_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;
 }
@@ -42052,7 +42117,7 @@ static bool sampi_matcher_must_end(sampi_matcher *m)
 {
     bool ends = false;
     if (m->lazy.waiting) return false;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         ends = sampi_matcher_ends(m);
         for (int32_t i = 0; i < m->n_now && ends; i++) {
             int32_t found = -1;

@@ -68,7 +68,7 @@ static bool sampi_matcher_must_end(sampi_matcher *m)
 {
     bool ends = false;
     if (m->lazy.waiting) return false;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         ends = sampi_matcher_ends(m);
         for (int32_t i = 0; i < m->n_now && ends; i++) {
             int32_t found = -1;

@@ -351,7 +351,7 @@ static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 /* Computes the position if it is not known. Returns SAMP_OK, or the error. */
 static int sampi_matcher_find_position(sampi_matcher *m)
 {
-    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     if (m->position_cache) return SAMP_OK;
     while (sampi_matcher_attempt(m, &turn)) {
     }

@@ -29,21 +29,6 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
     }
 }
 
-/* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
-static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
-{
-    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
-    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
-    for (; nodes < end; nodes += 2) {
-        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
-        if (token == SAMPI_NO_TOKEN) continue;
-        if (in)
-            bits[token / 32] |= bit;
-        else
-            bits[token / 32] &= ~bit;
-    }
-}
-
 /* Returns the state to which most printable ASCII characters lead, or 0. *n_live: how many of them are allowed. */
 static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
@@ -101,17 +86,19 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
    added, and if the run is not sure to hold for this state, some of its tokens are removed. If a rule is called or a
    frame (the place to which a called rule returns) ends at a node, sampi_walk is called for this node and all nodes
    below it. at->node has the meaning of *node in sampi_walk: the node at which the walk begins, or where it must
-   continue after an error. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry, sampi_progress *at)
+   continue after an error. usual: as in sampi_walk; the entry then needs no run. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, bool keep, sampi_entry *entry,
+                             sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    if (!at->begun && !usual) at->start = sampi_find_first_run(m, item.state, keep, entry);
     const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
+    level[0].usual = usual;
     for (uint32_t i = 1; i < m->index->n_plain && !m->d.status;) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         if (i + size <= first) {
@@ -137,11 +124,19 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);
             if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            sampi_take_exits(m, i, true);
+            sampi_take_exits(m, i + size, false);
             i += size;
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_dfa_state_at(m, next)->flags;
+        usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
         if (m->d.status) break;
+        if (usual && usual == next) {
+            i += size;
+            continue;
+        }
+        if (usual) usual = sampi_leave_usual(m, entry, i, next, usual);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
@@ -149,7 +144,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
                 const int32_t n_tokens = m->tokens.n, n_exits = m->exits.n;
                 uint32_t node = 0;
                 sampi_push_item(m, before->state, item.frame);
-                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry, &node);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, 0, entry, &node);
                 sampi_drop(m, mark);
                 if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
@@ -161,6 +156,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         }
         sampi_plain_level *here = &level[depth];
         here->state = next;
+        here->usual = usual;
         here->expects = sampi_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
         here->length = before->length + n;
@@ -228,27 +224,38 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
    from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
    there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, sampi_progress *at)
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t usual, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
+    m->like = NULL;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
+    if (usual >= 0) {
+        m->like = sampi_entry_at(m, usual);
+        m->n_like = 0;
+        entry->bits = m->found;
+        memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
+    }
+    usual = m->like ? m->like->state : 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
-        if (at->walk == 0) sampi_walk_plain(m, item, keep, entry, at);
+        if (at->walk == 0) sampi_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
-        if (!m->d.status) sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry, &at->node);
+        if (!m->d.status)
+            sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
+        if (!m->d.status) sampi_take_exits(m, m->index->n_nodes, true);
+        if (m->d.status && m->like) memset(at, 0, sizeof *at); /* such an entry is quickly begun again */
     } else {
         const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
         at->begun = at->begun || !m->d.status;
         while (at->walk < parent->n_exits && !m->d.status) {
             const uint32_t exit_node = parent->exits[at->walk];
             sampi_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10), level.items,
-                       to, entry, &at->node);
+                       to, 0, entry, &at->node);
             at->walk += !m->d.status;
         }
     }
@@ -380,6 +387,19 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
     }
 }
 
+/* Returns the number of an entry with which a state's entry from the roots of the tries is quickly made, or -1: that of
+   the usual state, to which most characters lead, from this state and from the usual state itself. An example is the
+   state within a listed name: characters with which no listed name goes on lead to the state within any other name. So
+   both entries have the same tokens but for those that follow a listed name for a while. */
+static int32_t sampi_usual_entry(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    int32_t n_live;
+    const int32_t usual = parent < 2 ? sampi_usual_next(m, state, &n_live) : 0;
+    if (!usual || usual == state || sampi_usual_next(m, usual, &n_live) != usual || m->d.status) return -1;
+    const int32_t at = sampi_entry_of(m, parent, usual);
+    return at >= 0 && sampi_entry_at(m, at)->bits && sampi_entry_at(m, at)->state == usual ? at : -1;
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -387,6 +407,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     state = sampi_near_state(m, parent, state);
     int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
+    const int32_t usual = at < 0 && !m->d.status ? sampi_usual_entry(m, parent, state) : -1;
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -395,7 +416,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     m->n_computed++;
     const sampi_progress before = sampi_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_entry_fill(m, &entry, &now);
+    if (!m->d.status) sampi_entry_fill(m, &entry, usual, &now);
     at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)
@@ -512,8 +533,9 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     memset(&all, 0, sizeof all);
     all.bits = bits;
     uint32_t node = 0;
-    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all, &node);
-    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all, &node);
+    m->like = NULL;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, 0, &all, &node);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, 0, &all, &node);
 }
 
 /* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
@@ -554,7 +576,7 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
 
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     while (sampi_matcher_attempt(m, &turn)) {
         sampi_mask_position(m, bits);
         if (m->d.status) continue;
@@ -569,7 +591,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
 {
     enum { MOST = 40 };
-    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } };
+    sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
     while (sampi_matcher_attempt(m, &turn)) {

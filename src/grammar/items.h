@@ -115,7 +115,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
 /* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false, 0 };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)

@@ -119,15 +119,54 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
+/* Takes over the exits of the usual state's entry (m->like) that are in front of a node; or leaves them out. */
+static void sampi_take_exits(sampi_matcher *m, uint32_t node, bool in)
+{
+    for (; m->like && m->n_like < m->like->n_exits && m->like->exits[m->n_like] < node; m->n_like++) {
+        int32_t *exit_node = in ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1) : NULL;
+        if (exit_node) *exit_node = (int32_t)m->like->exits[m->n_like];
+    }
+}
+
+/* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
+static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
+    for (; nodes < end; nodes += 2) {
+        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
+        if (token == SAMPI_NO_TOKEN) continue;
+        if (in)
+            bits[token / 32] |= bit;
+        else
+            bits[token / 32] &= ~bit;
+    }
+}
+
+/* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
+   the state whose entry is being computed goes to `state`, another one. If rules or frames make the tokens below
+   depend on more than these states, or none is allowed, what that entry has there is left out. Returns the usual state
+   from here on. */
+static int32_t sampi_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state, int32_t usual)
+{
+    const int32_t flags = sampi_dfa_state_at(m, state)->flags | sampi_dfa_state_at(m, usual)->flags;
+    if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
+    sampi_set_below(m, i, entry->bits, false);
+    sampi_take_exits(m, i, true);
+    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    return 0;
+}
+
 /* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. The items [from, to) are those
    of the text in front of these nodes; their own calls were made before, or must not be made. The entry gets every
    token that the items allow. If the entry's parent is odd, the entry also gets its exits: the nodes where the
    outermost frame ends and longer tokens continue. The levels keep the items of all nodes on the way down to the
    current one, so that going back costs nothing. *node is the node at which the walk begins to collect; of the nodes in
    front of it only those on the way there are visited (0: the walk begins at i). After an error, *node is where the
-   walk must continue. */
-static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry,
-                       uint32_t *node)
+   walk must continue. usual: 0, or the usual state, whose tokens the entry has already; parts of the trie where that
+   state and the item's become the same are not visited. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, int32_t usual,
+                       sampi_entry *entry, uint32_t *node)
 {
     const uint32_t first = *node;
     const uint32_t *nodes = m->index->nodes;
@@ -138,6 +177,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     if (to - from == 1) {
         level[0].state = sampi_item_at(m, from)->state;
         level[0].frame = sampi_item_at(m, from)->frame;
+        level[0].usual = usual;
     }
     for (; i < end && !m->d.status;) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
@@ -158,7 +198,9 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         if (before->state) { /* the usual case: one item, whose state neither calls a rule nor ends */
             const int32_t state = sampi_next(m, before->state, byte);
-            if (!state) {
+            usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
+            if (usual && usual != state && !m->d.status) usual = sampi_leave_usual(m, entry, i, state, usual);
+            if (state == usual || !state) {
                 i += size;
                 continue;
             }
@@ -166,6 +208,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             if (!(flags & SAMPI_STATE_ENDS)) {
                 level[depth] = *before;
                 level[depth].state = state;
+                level[depth].usual = usual;
                 level[depth].calls = flags & SAMPI_STATE_CALLS;
                 if (i >= first) sampi_entry_take(m, entry, head);
                 i++;
@@ -190,6 +233,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         if (i >= first && !m->d.status) {
             sampi_entry_take(m, entry, head);
+            if (m->ended && keep && size > 1) sampi_take_exits(m, i, true);
             int32_t *exit_node = m->ended && keep && size > 1 ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1)
                                                               : NULL;
             if (exit_node) *exit_node = (int32_t)i;

@@ -106,7 +106,8 @@ typedef struct sampi_entry {
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
-    bool calls; /* the level's items can call rules, which was not done yet */
+    bool calls;    /* the level's items can call rules, which was not done yet */
+    int32_t usual; /* the state at this node of the usual state (sampi_usual_entry); 0 if its entry has no tokens below */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -116,6 +117,7 @@ typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
     int32_t run_reach;
+    int32_t usual; /* as in sampi_level */
 } sampi_plain_level;
 
 /* The run (runs.h) with which the walk over the plain tokens begins; its tokens are already in the entry's bits. sure:
@@ -262,6 +264,8 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
+    const sampi_entry *like; /* the usual state's entry, which the computed entry is made of (sampi_usual_entry); or NULL */
+    int32_t n_like;          /* how many exits of that entry were taken over or left out */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */

@@ -48,7 +48,7 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
 static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
         status = sampi_accept_once(m, token);
     return m->d.status ? m->d.status : status;
 }
@@ -56,7 +56,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 /* Takes note of a token that the grammar does not read, so that a rollback can count it: the position stays. */
 static int sampi_matcher_pass(sampi_matcher *m)
 {
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);)
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
         sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
     return m->d.status;
 }
@@ -72,7 +72,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
             allowed = ((const samp_token *)m->lazy.refused.data)[i] != token;
         return status ? status : allowed;
     }
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         sampi_level before = sampi_mark(m);
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);

@@ -252,7 +252,7 @@ static int sampi_find_refused(sampi_matcher *m)
         same++;
     if (same == n) return SAMP_OK;
     z->key.n = 0;
-    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_attempt(m, &turn);) {
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         sampi_make_refused(m, &depends);
         z->key.n = 0;
         int32_t *key = depends || m->d.status ? NULL : (int32_t *)sampi_append(&m->d, &z->key, sizeof *key, n);

@@ -217,4 +217,32 @@ TEST(test_regex) { play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 20
 
 TEST(test_schema) { play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000); }
 
+/* Where most characters lead to one state: the sets of tokens of the states beside it are made of that state's set. */
+TEST(test_usual_states)
+{
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text;
+    } of[] = {
+        { SAMP_GRAMMAR_REGEX, "(?:the|abe+|x[12]*;|[ -~]*)" },
+        { SAMP_GRAMMAR_REGEX, "(?:ab|a\\d|[^ab]*|the[^e]*)(?:;|ab)*" },
+        { SAMP_GRAMMAR_REGEX, "\"(?:ab|the|[^\"\\\\]*x?)\":[12]" },
+        { SAMP_GRAMMAR_GBNF, "root ::= member*\nmember ::= name \":\" (name | root) \";\"\nname ::= \"ab\" | \"the\" "
+                             "[1-9]* | [^:;]* | [a-x ]* \"1\" | \"(\" root \")\"" },
+        { SAMP_GRAMMAR_GBNF, "root ::= [^\"]* quoted root | \"the\" | \"ab\" root\nquoted ::= \"\\\"\" [^\"]* "
+                             "\"\\\"\" | \"\\\"ab\" quoted" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":{\"type\":\"integer\"},\"ab\":{\"enum\":[\"the\",null]},"
+                                    "\"the\":{\"items\":{\"$ref\":\"#\"}}},\"additionalProperties\":{\"type\":"
+                                    "\"string\",\"minLength\":1}}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"not\":{\"enum\":[\"a\",\"ab\",\"the\",\"x1\"]}}" },
+    };
+    memset(&tally, 0, sizeof tally);
+    for (size_t i = 0; i < TEST_COUNT(of); i++) {
+        source rng = source_stream(4000000 + i);
+        play(of[i].kind, of[i].text, &rng, (int)cases(20, 2));
+    }
+    assert_num(tally.grammars, TEST_COUNT(of));
+    assert_num(tally.endless + tally.full, 0);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv, make_index, free_index); }
