@@ -16026,7 +16026,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 /* =================================================================================================== >>apply
   samp_apply applies a sampler to the user's array of candidates, in place. */
 
-#define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
+#define SAMPI_SHORT_ARRAY 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
 typedef struct sampi_view {
     sampi_row row;
@@ -16068,7 +16068,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
                               : s != view->outer; /* no cut: a sampler alone reads each logit only once */
-    if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
+    if (n <= SAMPI_SHORT_ARRAY || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
     view->own.candidate = (samp_token_data *)(void *)work->w; /* work->candidate may be the array itself */
@@ -16268,7 +16268,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
-    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_FEW;
+    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_SHORT_ARRAY;
     if (shows || selects || is_short || by_score || only_shows)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     if (only_shows) sampi_sort_all(view->cur, sampi_memory_of(row->work)); /* masked candidates too */
@@ -16366,7 +16366,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_SHORT_ARRAY) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);

@@ -14,7 +14,7 @@
    that masks the last unmasked token can fail on an open view: then the view writes what the sampler's steps would
    leave, and the next sampler reports the error. */
 
-#define SAMPI_FEW 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
+#define SAMPI_SHORT_ARRAY 256 /* arrays of at most so many candidates are not worth a view, and run step by step */
 
 typedef struct sampi_view {
     sampi_row row;
@@ -56,7 +56,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
                               : s != view->outer; /* no cut: a sampler alone reads each logit only once */
-    if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
+    if (n <= SAMPI_SHORT_ARRAY || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
     view->own.candidate = (samp_token_data *)(void *)work->w; /* work->candidate may be the array itself */

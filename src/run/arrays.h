@@ -83,7 +83,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
-    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_FEW;
+    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_SHORT_ARRAY;
     if (shows || selects || is_short || by_score || only_shows)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     if (only_shows) sampi_sort_all(view->cur, sampi_memory_of(row->work)); /* masked candidates too */

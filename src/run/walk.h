@@ -94,7 +94,7 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_SHORT_ARRAY) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
