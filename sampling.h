@@ -244,77 +244,77 @@
     2711 api/constraints.h               12979 life/chain.h                    30122 schema/styles.h
     3114 api/watermark.h                 13275 life/members.h                  30290 schema/goals.h
     3288 api/stop.h                      13385 life/update.h                   30530 schema/tagged.h
-    3428 api/vocab.h                     13555 life/copy.h                     30601 schema/alternatives.h
-    3471 api/search.h                    13724 rows/row.h                      31141 schema/objects.h
-    3653 api/parts.h                     13924 rows/reserve.h                  31730 schema/arrays.h
-    3705 base/switches.h                 13992 rows/pieces.h                   32098 schema/satisfiable.h
-    4008 base/random.h                   14101 rows/compact.h                  32266 schema/whole.h
-    4028 base/mt19937.h                  14281 rows/sums.h                     32449 tags/head.h
-    4100 base/exact.h                    14408 rows/changes.h                  32576 tags/words.h
-    4317 base/bits128.h                  14485 rows/cuts.h                     32692 tags/inside.h
-    4393 base/elements.h                 14941 rows/typical.h                  32836 tags/formats.h
-    4519 watermark/colours.h             15249 rows/tail_free.h                33281 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33529 grammar/grammars.h
-    4604 kernels/contract.h              15460 rows/mirostat.h                 33597 peers/tables.h
-    4690 kernels/scalar.h                15540 watermark/rows.h                34056 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34552 peers/llama_server.h
-    4903 kernels/sets.h                  15720 rows/logprobs.h                 34620 peers/stops.h
-    4952 kernels/vectors.h               15863 rows/support.h                  34679 peers/wishes.h
-    5034 kernels/avx512.h                16008 rows/step.h                     34721 peers/fields.h
-    5119 kernels/avx2.h                  16025 run/apply.h                     35032 peers/requests.h
-    5183 kernels/sse2.h                  16091 run/writing.h                   35240 vocab/pieces.h
-    5200 kernels/neon.h                  16190 run/arrays.h                    35418 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16278 run/walk.h                      35636 vocab/gguf.h
-    5239 kernels/generic.h               16386 run/again.h                     35811 shards/head.h
-    5259 kernels/shared.h                16451 run/finish.h                    35896 shards/bytes.h
-    5383 kernels/passes.h                16492 run/draw.h                      35993 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36282 shards/row.h
-    6119 kernels/check.h                 16717 run/explain.h                   36405 shards/answers.h
-    6141 kernels/dispatch.h              16832 watermark/making.h              36849 shards/logprobs.h
-    6340 core/thresholds.h               17053 watermark/tails.h               37107 shards/taking.h
-    6435 core/array.h                    17150 watermark/detect.h              37244 shards/asking.h
-    6850 core/table.h                    17375 run/verify.h                    37373 shards/prefix.h
-    7022 core/windows.h                  17480 run/batch.h                     37595 shards/plans.h
-    7110 constraints/record.h            17666 run/replay.h                    38041 samplers/plans.h
-    7180 watermark/record.h              17751 run/guide.h                     38303 shards/way.h
-    7199 rows/work.h                     17792 life/state.h                    38449 shards/memory.h
-    7232 life/past.h                     17953 operator/weights.h              38518 shards/batch.h
-    7291 core/record.h                   18028 operator/search.h               38922 drafts/head.h
-    7456 core/plans.h                    18159 operator/run.h                  38973 drafts/block.h
-    7482 core/fields.h                   18319 kv/cells.h                      39155 drafts/tree.h
-    7579 core/owners.h                   18343 kv/making.h                     39278 drafts/relaxed.h
-    7646 core/mt19937.h                  18563 kv/slot.h                       39359 drafts/ngram.h
-    7701 core/no_mt19937.h               18695 kv/sequences.h                  39495 search/head.h
-    7725 core/making.h                   18825 kv/data.h                       39715 search/rows.h
-    7883 core/streams.h                  18954 kv/update.h                     39797 search/states.h
-    7919 life/state_fields.h             19072 kv/state.h                      39884 search/beams.h
-    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40267 search/unmask.h
-    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40413 text/automaton.h
-    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40484 grammar/patterns.h
-    8279 samplers/penalties.h            19461 text/reading.h                  40633 constraints/automaton.h
-    8421 samplers/dry.h                  19567 text/strings.h                  40672 constraints/making.h
-    8953 samplers/cut.h                  19665 text/values.h                   40918 constraints/sampler.h
-    8973 samplers/top_n_sigma.h          19819 text/documents.h                41007 constraints/constructors.h
-    9109 samplers/top_k.h                19892 grammar/head.h                  41385 constraints/patterns.h
-    9164 samplers/tail_free.h            19896 grammar/tree.h                  41474 constraints/looking.h
-    9281 samplers/typical.h              20546 grammar/building.h              41544 constraints/thinking.h
-    9342 samplers/top_p.h                20946 grammar/finishing.h             41787 constraints/schedule.h
-    9378 samplers/min_p.h                21249 grammar/reading.h               41870 constraints/accepting.h
-    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  42051 constraints/drawing.h
-    9543 samplers/top_h.h                21631 grammar/regex.h                 42288 constraints/state.h
-    9593 samplers/min_k.h                22048 grammar/derivatives.h           42352 constraints/kind.h
-    9652 samplers/xtc.h                  22740 grammar/searching.h             42411 constraints/top_p_decay.h
-    9773 samplers/infill.h               23024 grammar/vocabulary.h            42487 constraints/timestamps.h
-    9880 samplers/temperature.h          23478 grammar/triggers.h              42681 constraints/accessors.h
-   10049 samplers/smoothing.h            23952 grammar/matcher.h               42788 stop/head.h
-   10130 samplers/softmax.h              24235 grammar/cache.h                 42853 stop/search.h
-   10159 samplers/drafted.h              24518 grammar/moving.h                42974 stop/making.h
-   10184 samplers/greedy.h               24969 grammar/visits.h                43131 stop/text.h
-   10214 samplers/choose.h               25259 grammar/states.h                43283 stop/patterns.h
-   10300 samplers/ratio.h                25436 grammar/items.h                 43355 stop/settings.h
-   10364 samplers/draw.h                 25560 grammar/masks.h                 43386 core/kinds.h
-   10454 samplers/dist.h                 25804 grammar/runs.h                  43428 base/restore.h
-   10480 samplers/gumbel.h               26016 grammar/entries.h               43441 api/license.h
+    3428 api/vocab.h                     13555 life/copy.h                     30603 schema/alternatives.h
+    3471 api/search.h                    13724 rows/row.h                      31143 schema/objects.h
+    3653 api/parts.h                     13924 rows/reserve.h                  31732 schema/arrays.h
+    3705 base/switches.h                 13992 rows/pieces.h                   32100 schema/satisfiable.h
+    4008 base/random.h                   14101 rows/compact.h                  32268 schema/whole.h
+    4028 base/mt19937.h                  14281 rows/sums.h                     32451 tags/head.h
+    4100 base/exact.h                    14408 rows/changes.h                  32578 tags/words.h
+    4317 base/bits128.h                  14485 rows/cuts.h                     32694 tags/inside.h
+    4393 base/elements.h                 14941 rows/typical.h                  32838 tags/formats.h
+    4519 watermark/colours.h             15249 rows/tail_free.h                33283 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33531 grammar/grammars.h
+    4604 kernels/contract.h              15460 rows/mirostat.h                 33599 peers/tables.h
+    4690 kernels/scalar.h                15540 watermark/rows.h                34058 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34554 peers/llama_server.h
+    4903 kernels/sets.h                  15720 rows/logprobs.h                 34622 peers/stops.h
+    4952 kernels/vectors.h               15863 rows/support.h                  34681 peers/wishes.h
+    5034 kernels/avx512.h                16008 rows/step.h                     34723 peers/fields.h
+    5119 kernels/avx2.h                  16025 run/apply.h                     35034 peers/requests.h
+    5183 kernels/sse2.h                  16091 run/writing.h                   35242 vocab/pieces.h
+    5200 kernels/neon.h                  16190 run/arrays.h                    35420 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16278 run/walk.h                      35638 vocab/gguf.h
+    5239 kernels/generic.h               16386 run/again.h                     35813 shards/head.h
+    5259 kernels/shared.h                16451 run/finish.h                    35898 shards/bytes.h
+    5383 kernels/passes.h                16492 run/draw.h                      35995 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36284 shards/row.h
+    6119 kernels/check.h                 16717 run/explain.h                   36407 shards/answers.h
+    6141 kernels/dispatch.h              16832 watermark/making.h              36851 shards/logprobs.h
+    6340 core/thresholds.h               17053 watermark/tails.h               37109 shards/taking.h
+    6435 core/array.h                    17150 watermark/detect.h              37246 shards/asking.h
+    6850 core/table.h                    17375 run/verify.h                    37375 shards/prefix.h
+    7022 core/windows.h                  17480 run/batch.h                     37597 shards/plans.h
+    7110 constraints/record.h            17666 run/replay.h                    38043 samplers/plans.h
+    7180 watermark/record.h              17751 run/guide.h                     38305 shards/way.h
+    7199 rows/work.h                     17792 life/state.h                    38451 shards/memory.h
+    7232 life/past.h                     17953 operator/weights.h              38520 shards/batch.h
+    7291 core/record.h                   18028 operator/search.h               38924 drafts/head.h
+    7456 core/plans.h                    18159 operator/run.h                  38975 drafts/block.h
+    7482 core/fields.h                   18319 kv/cells.h                      39157 drafts/tree.h
+    7579 core/owners.h                   18343 kv/making.h                     39280 drafts/relaxed.h
+    7646 core/mt19937.h                  18563 kv/slot.h                       39361 drafts/ngram.h
+    7701 core/no_mt19937.h               18695 kv/sequences.h                  39497 search/head.h
+    7725 core/making.h                   18825 kv/data.h                       39717 search/rows.h
+    7883 core/streams.h                  18954 kv/update.h                     39799 search/states.h
+    7919 life/state_fields.h             19072 kv/state.h                      39886 search/beams.h
+    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40269 search/unmask.h
+    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40415 text/automaton.h
+    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40486 grammar/patterns.h
+    8279 samplers/penalties.h            19461 text/reading.h                  40635 constraints/automaton.h
+    8421 samplers/dry.h                  19567 text/strings.h                  40674 constraints/making.h
+    8953 samplers/cut.h                  19665 text/values.h                   40920 constraints/sampler.h
+    8973 samplers/top_n_sigma.h          19819 text/documents.h                41009 constraints/constructors.h
+    9109 samplers/top_k.h                19892 grammar/head.h                  41387 constraints/patterns.h
+    9164 samplers/tail_free.h            19896 grammar/tree.h                  41476 constraints/looking.h
+    9281 samplers/typical.h              20546 grammar/building.h              41546 constraints/thinking.h
+    9342 samplers/top_p.h                20946 grammar/finishing.h             41789 constraints/schedule.h
+    9378 samplers/min_p.h                21249 grammar/reading.h               41872 constraints/accepting.h
+    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  42053 constraints/drawing.h
+    9543 samplers/top_h.h                21631 grammar/regex.h                 42290 constraints/state.h
+    9593 samplers/min_k.h                22048 grammar/derivatives.h           42354 constraints/kind.h
+    9652 samplers/xtc.h                  22740 grammar/searching.h             42413 constraints/top_p_decay.h
+    9773 samplers/infill.h               23024 grammar/vocabulary.h            42489 constraints/timestamps.h
+    9880 samplers/temperature.h          23478 grammar/triggers.h              42683 constraints/accessors.h
+   10049 samplers/smoothing.h            23952 grammar/matcher.h               42790 stop/head.h
+   10130 samplers/softmax.h              24235 grammar/cache.h                 42855 stop/search.h
+   10159 samplers/drafted.h              24518 grammar/moving.h                42976 stop/making.h
+   10184 samplers/greedy.h               24969 grammar/visits.h                43133 stop/text.h
+   10214 samplers/choose.h               25259 grammar/states.h                43285 stop/patterns.h
+   10300 samplers/ratio.h                25436 grammar/items.h                 43357 stop/settings.h
+   10364 samplers/draw.h                 25560 grammar/masks.h                 43388 core/kinds.h
+   10454 samplers/dist.h                 25804 grammar/runs.h                  43430 base/restore.h
+   10480 samplers/gumbel.h               26016 grammar/entries.h               43443 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -30586,13 +30586,15 @@ static SAMPI_COLD sampi_node sampi_style_member(sampi_schema *x, sampi_node name
 }
 
 /* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule;
-   within tags, the node of an item of an array. */
+   within tags, the node of an item of an array, which is a rule of its own as a member is (sampi_tree_members). */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
+    sampi_tree *t = x->tree;
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
     if (x->raw) {
         const char *item = x->words.style->item;
-        return sampi_tree_seq(x->tree, sampi_tree_text(x->tree, item, strlen(item)), sampi_style_value(x, goal));
+        return sampi_tree_call(t,
+                               sampi_tree_seq(t, sampi_tree_text(t, item, strlen(item)), sampi_style_value(x, goal)));
     }
     return sampi_goal_structures(x, goal) ? sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE)
                                           : sampi_goal_scalars_node(x, goal);

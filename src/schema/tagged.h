@@ -57,13 +57,15 @@ static SAMPI_COLD sampi_node sampi_style_member(sampi_schema *x, sampi_node name
 }
 
 /* Returns the node of a goal (a set of conditions): its texts if it allows only scalars, else a reference to its rule;
-   within tags, the node of an item of an array. */
+   within tags, the node of an item of an array, which is a rule of its own as a member is (sampi_tree_members). */
 static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 {
+    sampi_tree *t = x->tree;
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
     if (x->raw) {
         const char *item = x->words.style->item;
-        return sampi_tree_seq(x->tree, sampi_tree_text(x->tree, item, strlen(item)), sampi_style_value(x, goal));
+        return sampi_tree_call(t,
+                               sampi_tree_seq(t, sampi_tree_text(t, item, strlen(item)), sampi_style_value(x, goal)));
     }
     return sampi_goal_structures(x, goal) ? sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE)
                                           : sampi_goal_scalars_node(x, goal);
