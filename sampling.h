@@ -254,67 +254,67 @@
     4317 base/bits128.h                  14485 rows/cuts.h                     32694 tags/inside.h
     4393 base/elements.h                 14941 rows/typical.h                  32838 tags/formats.h
     4519 watermark/colours.h             15249 rows/tail_free.h                33283 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33531 grammar/grammars.h
-    4604 kernels/contract.h              15460 rows/mirostat.h                 33599 peers/tables.h
-    4690 kernels/scalar.h                15540 watermark/rows.h                34058 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34554 peers/llama_server.h
-    4903 kernels/sets.h                  15720 rows/logprobs.h                 34622 peers/stops.h
-    4952 kernels/vectors.h               15863 rows/support.h                  34681 peers/wishes.h
-    5034 kernels/avx512.h                16008 rows/step.h                     34723 peers/fields.h
-    5119 kernels/avx2.h                  16025 run/apply.h                     35034 peers/requests.h
-    5183 kernels/sse2.h                  16091 run/writing.h                   35242 vocab/pieces.h
-    5200 kernels/neon.h                  16190 run/arrays.h                    35420 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16278 run/walk.h                      35638 vocab/gguf.h
-    5239 kernels/generic.h               16386 run/again.h                     35813 shards/head.h
-    5259 kernels/shared.h                16451 run/finish.h                    35898 shards/bytes.h
-    5383 kernels/passes.h                16492 run/draw.h                      35995 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36284 shards/row.h
-    6119 kernels/check.h                 16717 run/explain.h                   36407 shards/answers.h
-    6141 kernels/dispatch.h              16832 watermark/making.h              36851 shards/logprobs.h
-    6340 core/thresholds.h               17053 watermark/tails.h               37109 shards/taking.h
-    6435 core/array.h                    17150 watermark/detect.h              37246 shards/asking.h
-    6850 core/table.h                    17375 run/verify.h                    37375 shards/prefix.h
-    7022 core/windows.h                  17480 run/batch.h                     37597 shards/plans.h
-    7110 constraints/record.h            17666 run/replay.h                    38043 samplers/plans.h
-    7180 watermark/record.h              17751 run/guide.h                     38305 shards/way.h
-    7199 rows/work.h                     17792 life/state.h                    38451 shards/memory.h
-    7232 life/past.h                     17953 operator/weights.h              38520 shards/batch.h
-    7291 core/record.h                   18028 operator/search.h               38924 drafts/head.h
-    7456 core/plans.h                    18159 operator/run.h                  38975 drafts/block.h
-    7482 core/fields.h                   18319 kv/cells.h                      39157 drafts/tree.h
-    7579 core/owners.h                   18343 kv/making.h                     39280 drafts/relaxed.h
-    7646 core/mt19937.h                  18563 kv/slot.h                       39361 drafts/ngram.h
-    7701 core/no_mt19937.h               18695 kv/sequences.h                  39497 search/head.h
-    7725 core/making.h                   18825 kv/data.h                       39717 search/rows.h
-    7883 core/streams.h                  18954 kv/update.h                     39799 search/states.h
-    7919 life/state_fields.h             19072 kv/state.h                      39886 search/beams.h
-    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40269 search/unmask.h
-    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40415 text/automaton.h
-    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40486 grammar/patterns.h
-    8279 samplers/penalties.h            19461 text/reading.h                  40635 constraints/automaton.h
-    8421 samplers/dry.h                  19567 text/strings.h                  40674 constraints/making.h
-    8953 samplers/cut.h                  19665 text/values.h                   40920 constraints/sampler.h
-    8973 samplers/top_n_sigma.h          19819 text/documents.h                41009 constraints/constructors.h
-    9109 samplers/top_k.h                19892 grammar/head.h                  41387 constraints/patterns.h
-    9164 samplers/tail_free.h            19896 grammar/tree.h                  41476 constraints/looking.h
-    9281 samplers/typical.h              20546 grammar/building.h              41546 constraints/thinking.h
-    9342 samplers/top_p.h                20946 grammar/finishing.h             41789 constraints/schedule.h
-    9378 samplers/min_p.h                21249 grammar/reading.h               41872 constraints/accepting.h
-    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  42053 constraints/drawing.h
-    9543 samplers/top_h.h                21631 grammar/regex.h                 42290 constraints/state.h
-    9593 samplers/min_k.h                22048 grammar/derivatives.h           42354 constraints/kind.h
-    9652 samplers/xtc.h                  22740 grammar/searching.h             42413 constraints/top_p_decay.h
-    9773 samplers/infill.h               23024 grammar/vocabulary.h            42489 constraints/timestamps.h
-    9880 samplers/temperature.h          23478 grammar/triggers.h              42683 constraints/accessors.h
-   10049 samplers/smoothing.h            23952 grammar/matcher.h               42790 stop/head.h
-   10130 samplers/softmax.h              24235 grammar/cache.h                 42855 stop/search.h
-   10159 samplers/drafted.h              24518 grammar/moving.h                42976 stop/making.h
-   10184 samplers/greedy.h               24969 grammar/visits.h                43133 stop/text.h
-   10214 samplers/choose.h               25259 grammar/states.h                43285 stop/patterns.h
-   10300 samplers/ratio.h                25436 grammar/items.h                 43357 stop/settings.h
-   10364 samplers/draw.h                 25560 grammar/masks.h                 43388 core/kinds.h
-   10454 samplers/dist.h                 25804 grammar/runs.h                  43430 base/restore.h
-   10480 samplers/gumbel.h               26016 grammar/entries.h               43443 api/license.h
+    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33532 grammar/grammars.h
+    4604 kernels/contract.h              15460 rows/mirostat.h                 33600 peers/tables.h
+    4690 kernels/scalar.h                15540 watermark/rows.h                34059 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34555 peers/llama_server.h
+    4903 kernels/sets.h                  15720 rows/logprobs.h                 34623 peers/stops.h
+    4952 kernels/vectors.h               15863 rows/support.h                  34682 peers/wishes.h
+    5034 kernels/avx512.h                16008 rows/step.h                     34724 peers/fields.h
+    5119 kernels/avx2.h                  16025 run/apply.h                     35035 peers/requests.h
+    5183 kernels/sse2.h                  16091 run/writing.h                   35243 vocab/pieces.h
+    5200 kernels/neon.h                  16190 run/arrays.h                    35421 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16278 run/walk.h                      35639 vocab/gguf.h
+    5239 kernels/generic.h               16386 run/again.h                     35814 shards/head.h
+    5259 kernels/shared.h                16451 run/finish.h                    35899 shards/bytes.h
+    5383 kernels/passes.h                16492 run/draw.h                      35996 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36285 shards/row.h
+    6119 kernels/check.h                 16717 run/explain.h                   36408 shards/answers.h
+    6141 kernels/dispatch.h              16832 watermark/making.h              36852 shards/logprobs.h
+    6340 core/thresholds.h               17053 watermark/tails.h               37110 shards/taking.h
+    6435 core/array.h                    17150 watermark/detect.h              37247 shards/asking.h
+    6850 core/table.h                    17375 run/verify.h                    37376 shards/prefix.h
+    7022 core/windows.h                  17480 run/batch.h                     37598 shards/plans.h
+    7110 constraints/record.h            17666 run/replay.h                    38044 samplers/plans.h
+    7180 watermark/record.h              17751 run/guide.h                     38306 shards/way.h
+    7199 rows/work.h                     17792 life/state.h                    38452 shards/memory.h
+    7232 life/past.h                     17953 operator/weights.h              38521 shards/batch.h
+    7291 core/record.h                   18028 operator/search.h               38925 drafts/head.h
+    7456 core/plans.h                    18159 operator/run.h                  38976 drafts/block.h
+    7482 core/fields.h                   18319 kv/cells.h                      39158 drafts/tree.h
+    7579 core/owners.h                   18343 kv/making.h                     39281 drafts/relaxed.h
+    7646 core/mt19937.h                  18563 kv/slot.h                       39362 drafts/ngram.h
+    7701 core/no_mt19937.h               18695 kv/sequences.h                  39498 search/head.h
+    7725 core/making.h                   18825 kv/data.h                       39718 search/rows.h
+    7883 core/streams.h                  18954 kv/update.h                     39800 search/states.h
+    7919 life/state_fields.h             19072 kv/state.h                      39887 search/beams.h
+    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40270 search/unmask.h
+    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40416 text/automaton.h
+    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40487 grammar/patterns.h
+    8279 samplers/penalties.h            19461 text/reading.h                  40636 constraints/automaton.h
+    8421 samplers/dry.h                  19567 text/strings.h                  40675 constraints/making.h
+    8953 samplers/cut.h                  19665 text/values.h                   40921 constraints/sampler.h
+    8973 samplers/top_n_sigma.h          19819 text/documents.h                41010 constraints/constructors.h
+    9109 samplers/top_k.h                19892 grammar/head.h                  41388 constraints/patterns.h
+    9164 samplers/tail_free.h            19896 grammar/tree.h                  41477 constraints/looking.h
+    9281 samplers/typical.h              20546 grammar/building.h              41547 constraints/thinking.h
+    9342 samplers/top_p.h                20946 grammar/finishing.h             41790 constraints/schedule.h
+    9378 samplers/min_p.h                21249 grammar/reading.h               41873 constraints/accepting.h
+    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  42054 constraints/drawing.h
+    9543 samplers/top_h.h                21631 grammar/regex.h                 42291 constraints/state.h
+    9593 samplers/min_k.h                22048 grammar/derivatives.h           42355 constraints/kind.h
+    9652 samplers/xtc.h                  22740 grammar/searching.h             42414 constraints/top_p_decay.h
+    9773 samplers/infill.h               23024 grammar/vocabulary.h            42490 constraints/timestamps.h
+    9880 samplers/temperature.h          23478 grammar/triggers.h              42684 constraints/accessors.h
+   10049 samplers/smoothing.h            23952 grammar/matcher.h               42791 stop/head.h
+   10130 samplers/softmax.h              24235 grammar/cache.h                 42856 stop/search.h
+   10159 samplers/drafted.h              24518 grammar/moving.h                42977 stop/making.h
+   10184 samplers/greedy.h               24969 grammar/visits.h                43134 stop/text.h
+   10214 samplers/choose.h               25259 grammar/states.h                43286 stop/patterns.h
+   10300 samplers/ratio.h                25436 grammar/items.h                 43358 stop/settings.h
+   10364 samplers/draw.h                 25560 grammar/masks.h                 43389 core/kinds.h
+   10454 samplers/dist.h                 25804 grammar/runs.h                  43431 base/restore.h
+   10480 samplers/gumbel.h               26016 grammar/entries.h               43444 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -33415,13 +33415,14 @@ static SAMPI_COLD void sampi_tag_write(sampi_tag_maker *m, const char *text, siz
         if (m->n + 1 < m->size) m->text[m->n] = text[i];
 }
 
-/* Returns the function of a tool of OpenAI's form, {"type":"function","function":{"name","parameters"}}; -1 if it is
-   none, which is an error. */
+/* Returns the function of a tool of OpenAI's form, {"type":"function","function":{"name","parameters"}}, whose type may
+   be missing; -1 if it is none, which is an error. */
 static SAMPI_COLD int32_t sampi_tag_function(sampi_tags *g, int32_t tool)
 {
     size_t n = 0;
     if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_malformed(&g->x, tool, "expected a tool"), -1;
-    const int32_t type = sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING);
+    const bool typed = sampi_tags_member(g, tool, "type") >= 0;
+    const int32_t type = typed ? sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING) : -1;
     const char *text = type < 0 ? "" : sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     if (type >= 0 && (n != 8 || memcmp(text, "function", 8)))
         sampi_refuse(&g->x, type, "tools other than functions are not supported");

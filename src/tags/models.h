@@ -137,13 +137,14 @@ static SAMPI_COLD void sampi_tag_write(sampi_tag_maker *m, const char *text, siz
         if (m->n + 1 < m->size) m->text[m->n] = text[i];
 }
 
-/* Returns the function of a tool of OpenAI's form, {"type":"function","function":{"name","parameters"}}; -1 if it is
-   none, which is an error. A name has no character that ends it in some model's calls. */
+/* Returns the function of a tool of OpenAI's form, {"type":"function","function":{"name","parameters"}}, whose type may
+   be missing; -1 if it is none, which is an error. A name has no character that ends it in some model's calls. */
 static SAMPI_COLD int32_t sampi_tag_function(sampi_tags *g, int32_t tool)
 {
     size_t n = 0;
     if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_malformed(&g->x, tool, "expected a tool"), -1;
-    const int32_t type = sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING);
+    const bool typed = sampi_tags_member(g, tool, "type") >= 0;
+    const int32_t type = typed ? sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING) : -1;
     const char *text = type < 0 ? "" : sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
     if (type >= 0 && (n != 8 || memcmp(text, "function", 8)))
         sampi_refuse(&g->x, type, "tools other than functions are not supported");

@@ -525,7 +525,7 @@ TEST(test_model_names)
         { "llama", "[", NULL, SAMP_E_FORMAT, 1, 2, "expected a value" },
         { "llama", "{}", NULL, SAMP_E_FORMAT, 1, 1, ": expected a list of tools" },
         { "llama", "[1]", NULL, SAMP_E_FORMAT, 1, 2, "/0: expected a tool" },
-        { "llama", "[{\"function\":{}}]", NULL, SAMP_E_FORMAT, 1, 2, "/0: type is missing" },
+        { "llama", "[{\"function\":{}}]", NULL, SAMP_E_FORMAT, 1, 14, "/0/function: name is missing" },
         { "llama", "[\n{\"type\":\"web_search\"}]", NULL, SAMP_E_UNSUPPORTED, 2, 9,
           "/0/type: tools other than functions are not supported" },
         { "llama", "[{\"type\":\"function\"}]", NULL, SAMP_E_FORMAT, 1, 2, "/0: function is missing" },
