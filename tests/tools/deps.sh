@@ -48,6 +48,8 @@ ship_list() {
     play_list
     npm_list
     cat <<'EOF'
+python3                  command -v python3
+cmake                    command -v cmake
 python3-venv             python3 -c "import ensurepip, venv"
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h

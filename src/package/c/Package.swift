@@ -8,7 +8,7 @@ let package = Package(
     targets: [
         .target(
             name: "CSampling", path: ".", sources: ["sampling.c"], publicHeadersPath: "swift",
-            cSettings: [.headerSearchPath("."), .unsafeFlags(["-O2"])],
+            cSettings: [.headerSearchPath(".")],
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))])
     ],
     cLanguageStandard: .c11

