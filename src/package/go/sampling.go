@@ -696,14 +696,16 @@ const (
 	UnmaskEntropyBound
 	UnmaskRandom
 	UnmaskRawConfidence
+	UnmaskIndependent
 )
 
-// UnmaskParams says which masked positions a step fills: N by a rule, or up to a threshold (N 0: no limit). Seed is that of UnmaskRandom.
+// UnmaskParams says which masked positions a step fills, as samp_unmask_params.
 type UnmaskParams struct {
 	Rule      int
 	N         int32
 	Threshold float32
 	Seed      uint64
+	Temp      float32
 }
 
 // Unmask is a step of a diffusion model: a token for each position that is filled, -1 for the others. chains and logits: a chain and a
@@ -715,7 +717,7 @@ func Unmask[T Number](params UnmaskParams, chains []*Chain, logits []T, nVocab i
 	}
 	out := make([]Token, len(chains))
 	status := C.go_unmask(C.samp_unmask_params{rule: C.samp_unmask_rule(params.Rule), n: C.int32_t(params.N), threshold: C.float(params.Threshold),
-		seed: C.uint64_t(params.Seed)}, rows, data, nRows, C.size_t(nVocab), dtype, (*C.samp_token)(&out[0]))
+		seed: C.uint64_t(params.Seed), temp: C.float(params.Temp)}, rows, data, nRows, C.size_t(nVocab), dtype, (*C.samp_token)(&out[0]))
 	runtime.KeepAlive(chains)
 	if status < 0 {
 		return nil, done(status)

@@ -236,6 +236,12 @@ func TestUnmask(t *testing.T) {
 	equal(t, Must(Unmask(UnmaskParams{N: 1}, chains, rows, 3)), []Token{-1, 0, -1})
 	equal(t, Must(Unmask(UnmaskParams{Rule: UnmaskEntropy, N: 2}, chains, rows, 3)), []Token{2, 0, -1})
 	equal(t, Must(Unmask(UnmaskParams{Rule: UnmaskThreshold, Threshold: .6}, chains, rows, 3)), []Token{2, 0, -1})
+	equal(t, Must(Unmask(UnmaskParams{Rule: UnmaskIndependent, Threshold: 1}, chains, rows, 3)), []Token{2, 0, 2})
+	drawn := map[string]bool{}
+	for seed := uint64(0); seed < 40; seed++ {
+		drawn[fmt.Sprint(Must(Unmask(UnmaskParams{N: 1, Temp: .5, Seed: seed}, chains, rows, 3)))] = true
+	}
+	equal(t, len(drawn), 3)
 	_, err := Unmask(UnmaskParams{}, chains, rows, 3)
 	fails(t, err, "")
 	_, err = Unmask(UnmaskParams{N: 1}, chains, rows[:6], 3)

@@ -707,33 +707,38 @@ impl Drop for Beams {
     }
 }
 
-/// Which masked positions a step of a diffusion model fills: the n best by a rule, or up to a threshold (n 0: no limit).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unmask {
-    Confidence { n: i32 },
-    Margin { n: i32 },
-    Entropy { n: i32 },
-    Threshold { n: i32, p: f32 },
-    EntropyBound { n: i32, nats: f32 },
-    Random { n: i32, seed: u64 },
-    RawConfidence { n: i32 },
+/// How the positions are chosen; `samp_unmask_rule` says more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnmaskRule {
+    #[default]
+    Confidence,
+    Margin,
+    Entropy,
+    Threshold,
+    EntropyBound,
+    Random,
+    RawConfidence,
+    Independent,
+}
+
+/// Which masked positions a step of a diffusion model fills; `samp_unmask_params` says more.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Unmask {
+    pub rule: UnmaskRule,
+    pub n: i32,
+    pub threshold: f32,
+    pub seed: u64,
+    pub temp: f32,
 }
 
 impl Unmask {
     /// A token for each position that is filled. batch and chains: a row and a chain for each masked position.
     pub fn step(&self, batch: &Batch, chains: &mut [&mut Chain]) -> Result<Vec<Option<Token>>> {
         let (raw, rows) = batch.raw_for(chains)?;
-        let (rule, n, threshold, seed) = match *self {
-            Unmask::Confidence { n } => (ffi::SAMP_UNMASK_CONFIDENCE, n, 0.0, 0),
-            Unmask::Margin { n } => (ffi::SAMP_UNMASK_MARGIN, n, 0.0, 0),
-            Unmask::Entropy { n } => (ffi::SAMP_UNMASK_ENTROPY, n, 0.0, 0),
-            Unmask::Threshold { n, p } => (ffi::SAMP_UNMASK_THRESHOLD, n, p, 0),
-            Unmask::EntropyBound { n, nats } => (ffi::SAMP_UNMASK_ENTROPY_BOUND, n, nats, 0),
-            Unmask::Random { n, seed } => (ffi::SAMP_UNMASK_RANDOM, n, 0.0, seed),
-            Unmask::RawConfidence { n } => (ffi::SAMP_UNMASK_RAW_CONFIDENCE, n, 0.0, 0),
-        };
+        let Unmask { rule, n, threshold, seed, temp } = *self;
+        let params = ffi::samp_unmask_params { rule: rule as ffi::samp_unmask_rule, n, threshold, seed, temp };
         let mut out = vec![-1; rows.len()];
-        done(unsafe { ffi::samp_unmask(&ffi::samp_unmask_params { rule, n, threshold, seed }, rows.as_ptr(), &raw, out.as_mut_ptr()) })?;
+        done(unsafe { ffi::samp_unmask(&params, rows.as_ptr(), &raw, out.as_mut_ptr()) })?;
         Ok(out.into_iter().map(|token| (token >= 0).then_some(token)).collect())
     }
 }

@@ -1,5 +1,5 @@
 // What the crate promises; that what is borrowed must live is a test of the compiler, in the crate's first comment.
-use sampling::{ffi, takes, unmask_count, Batch, BeamParams, Beams, Chain, Draft, Grammar, Logits, Matcher, Ngram, Sampler, State, Text, Unmask, Vocab, Want};
+use sampling::{ffi, takes, unmask_count, Batch, BeamParams, Beams, Chain, Draft, Grammar, Logits, Matcher, Ngram, Sampler, State, Text, Unmask, UnmaskRule, Vocab, Want};
 
 const ROW: [f32; 3] = [1.0, 3.0, 2.0];
 
@@ -177,10 +177,15 @@ fn masked_positions_are_filled() {
     let make = || Chain::new(&[("temp", "0")]).unwrap();
     let (mut a, mut b, mut c) = (make(), make(), make());
     let chains = &mut [&mut a, &mut b, &mut c];
-    assert_eq!(Unmask::Confidence { n: 1 }.step(&of(&rows, 3), chains).unwrap(), [None, Some(0), None]);
-    assert_eq!(Unmask::Entropy { n: 2 }.step(&of(&rows, 3), chains).unwrap(), [Some(2), Some(0), None]);
-    assert_eq!(Unmask::Threshold { n: 0, p: 0.6 }.step(&of(&rows, 3), chains).unwrap(), [Some(2), Some(0), None]);
-    assert!(Unmask::Confidence { n: 0 }.step(&of(&rows, 3), chains).is_err() && Unmask::Margin { n: 1 }.step(&of(&rows[..6], 3), chains).is_err());
+    let of_rule = |rule, n, threshold| Unmask { rule, n, threshold, ..Unmask::default() };
+    let all = of(&rows, 3);
+    assert_eq!(of_rule(UnmaskRule::Confidence, 1, 0.0).step(&all, chains).unwrap(), [None, Some(0), None]);
+    assert_eq!(of_rule(UnmaskRule::Entropy, 2, 0.0).step(&all, chains).unwrap(), [Some(2), Some(0), None]);
+    assert_eq!(of_rule(UnmaskRule::Threshold, 0, 0.6).step(&all, chains).unwrap(), [Some(2), Some(0), None]);
+    assert_eq!(of_rule(UnmaskRule::Independent, 0, 1.0).step(&all, chains).unwrap(), [Some(2), Some(0), Some(2)]);
+    let drawn = |seed| Unmask { n: 1, temp: 0.5, seed, ..Unmask::default() };
+    assert_eq!((0..40).map(|seed| drawn(seed).step(&all, chains).unwrap()).collect::<std::collections::HashSet<_>>().len(), 3);
+    assert!(Unmask::default().step(&all, chains).is_err() && drawn(1).step(&of(&rows[..6], 3), chains).is_err());
     assert_eq!([10, 7, 4, 2].iter().zip(0..).map(|(&left, step)| unmask_count(true, left, step, 4).unwrap()).collect::<Vec<_>>(), [3, 3, 2, 2]);
     assert!(unmask_count(false, 4, 4, 4).is_err());
 }
