@@ -60,7 +60,7 @@ static inline int go_unmask(samp_unmask_params params, samp_sampler **rows, cons
     return samp_unmask(&params, rows, &logits, out);
 }
 
-/* A draw with what it reports: top [2 n_top], id_logprobs [2 n_ids], those of the model first. */
+/* A draw with its log-probabilities: top [2 n_top], id_logprobs [2 n_ids], those of the model first. */
 static inline samp_token go_told(samp_sampler *chain, const float *row, size_t n_vocab, samp_logprob *top, int32_t n_top, const samp_token *ids,
                                  int32_t n_ids, float *id_logprobs, samp_token *tokens, float *logprobs, size_t capacity, samp_logprob *chosen,
                                  int32_t *n_found, float *entropy, size_t *n_support, double *mass)
