@@ -20728,27 +20728,27 @@ static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated
 }
 
 /* Returns the node for the UTF-8 of one code point from lo to hi. lo and hi must have the same length in UTF-8. */
-static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
+static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t upper)
 {
-    if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
+    if (n_tail == 0) return sampi_tree_byte(t, upper | lo, upper | hi);
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
     /* handles the first lead byte separately if its continuation bytes do not begin at the lowest value */
     if (a < b && (lo & low)) {
-        node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
+        node = sampi_tree_seq(t, sampi_tree_byte(t, upper | a, upper | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
     /* handles the last lead byte separately if its continuation bytes do not end at the highest value */
     if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
-                              sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
+                              sampi_tree_seq(t, sampi_tree_byte(t, upper | b, upper | b),
                                              sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
         hi = (b-- << shift) - 1;
     }
     return sampi_tree_alt(t, node,
-                          sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | b),
+                          sampi_tree_seq(t, sampi_tree_byte(t, upper | a, upper | b),
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
@@ -35502,9 +35502,9 @@ static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t
     else if (sampi_tokenizer_is(doc, type, "Metaspace") || sampi_tokenizer_is(doc, type, "Replace")) {
         const bool replaces = sampi_tokenizer_is(doc, type, "Replace");
         const int32_t pattern = sampi_tokenizer_member(doc, node, replaces ? "pattern" : "replacement");
-        const int32_t mark = replaces ? sampi_tokenizer_member(doc, pattern, "String") : pattern;
+        const int32_t from = replaces ? sampi_tokenizer_member(doc, pattern, "String") : pattern;
         const int32_t to = sampi_tokenizer_member(doc, node, "content");
-        if (!sampi_tokenizer_is(doc, mark, "\xe2\x96\x81") || (replaces && !sampi_tokenizer_is(doc, to, " ")))
+        if (!sampi_tokenizer_is(doc, from, "\xe2\x96\x81") || (replaces && !sampi_tokenizer_is(doc, to, " ")))
             return sampi_tokenizer_refuse(doc, type, "a decoder that replaces something else, ");
         how->blanks = true;
     } else if (!sampi_tokenizer_is(doc, type, "Fuse") && !sampi_tokenizer_is(doc, type, "Strip"))
@@ -35598,13 +35598,13 @@ static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
         return sampi_tokenizer_wrong(doc, pieces, "expected a vocab of this model's kind");
     if (added >= 0 && doc->nodes[added].kind != SAMPI_JSON_ARRAY && doc->nodes[added].kind != SAMPI_JSON_NULL)
         return sampi_tokenizer_wrong(doc, added, "expected a list of added tokens");
-    static const char *const marks[] = { "end_of_word_suffix", "continuing_subword_prefix" }, *const named[] = {
+    static const char *const fields[] = { "end_of_word_suffix", "continuing_subword_prefix" }, *const named[] = {
         "the end_of_word_suffix ", "the continuing_subword_prefix "
     };
     for (int i = 0; i < 2; i++) {
-        const int32_t mark = sampi_tokenizer_member(doc, model, marks[i]);
+        const int32_t field = sampi_tokenizer_member(doc, model, fields[i]);
         size_t n = 0;
-        if (sampi_tokenizer_text(doc, mark, &n) && n) return sampi_tokenizer_refuse(doc, mark, named[i]);
+        if (sampi_tokenizer_text(doc, field, &n) && n) return sampi_tokenizer_refuse(doc, field, named[i]);
     }
     int status = sampi_tokenizer_spelling(r);
     if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);

@@ -188,28 +188,28 @@ static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated
 }
 
 /* Returns the node for the UTF-8 of one code point from lo to hi. lo and hi must have the same length in UTF-8. Each
-   byte's range depends on the bytes before it. */
-static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
+   byte's range depends on the bytes before it. upper: the upper bits of the first byte, which say what byte it is. */
+static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t upper)
 {
-    if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
+    if (n_tail == 0) return sampi_tree_byte(t, upper | lo, upper | hi);
     int shift = 6 * n_tail;
     uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
     sampi_node node = SAMPI_NEVER;
     /* handles the first lead byte separately if its continuation bytes do not begin at the lowest value */
     if (a < b && (lo & low)) {
-        node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
+        node = sampi_tree_seq(t, sampi_tree_byte(t, upper | a, upper | a),
                               sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
         lo = ++a << shift;
     }
     /* handles the last lead byte separately if its continuation bytes do not end at the highest value */
     if (a < b && (hi & low) != low) {
         node = sampi_tree_alt(t, node,
-                              sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
+                              sampi_tree_seq(t, sampi_tree_byte(t, upper | b, upper | b),
                                              sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
         hi = (b-- << shift) - 1;
     }
     return sampi_tree_alt(t, node,
-                          sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | b),
+                          sampi_tree_seq(t, sampi_tree_byte(t, upper | a, upper | b),
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 

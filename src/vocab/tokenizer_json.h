@@ -81,9 +81,9 @@ static SAMPI_COLD int sampi_tokenizer_decoder(sampi_tokenizer_reader *r, int32_t
     else if (sampi_tokenizer_is(doc, type, "Metaspace") || sampi_tokenizer_is(doc, type, "Replace")) {
         const bool replaces = sampi_tokenizer_is(doc, type, "Replace");
         const int32_t pattern = sampi_tokenizer_member(doc, node, replaces ? "pattern" : "replacement");
-        const int32_t mark = replaces ? sampi_tokenizer_member(doc, pattern, "String") : pattern;
+        const int32_t from = replaces ? sampi_tokenizer_member(doc, pattern, "String") : pattern;
         const int32_t to = sampi_tokenizer_member(doc, node, "content");
-        if (!sampi_tokenizer_is(doc, mark, "\xe2\x96\x81") || (replaces && !sampi_tokenizer_is(doc, to, " ")))
+        if (!sampi_tokenizer_is(doc, from, "\xe2\x96\x81") || (replaces && !sampi_tokenizer_is(doc, to, " ")))
             return sampi_tokenizer_refuse(doc, type, "a decoder that replaces something else, ");
         how->blanks = true;
     } else if (!sampi_tokenizer_is(doc, type, "Fuse") && !sampi_tokenizer_is(doc, type, "Strip"))
@@ -177,13 +177,13 @@ static SAMPI_COLD int sampi_tokenizer_read(sampi_tokenizer_reader *r)
         return sampi_tokenizer_wrong(doc, pieces, "expected a vocab of this model's kind");
     if (added >= 0 && doc->nodes[added].kind != SAMPI_JSON_ARRAY && doc->nodes[added].kind != SAMPI_JSON_NULL)
         return sampi_tokenizer_wrong(doc, added, "expected a list of added tokens");
-    static const char *const marks[] = { "end_of_word_suffix", "continuing_subword_prefix" }, *const named[] = {
+    static const char *const fields[] = { "end_of_word_suffix", "continuing_subword_prefix" }, *const named[] = {
         "the end_of_word_suffix ", "the continuing_subword_prefix "
     };
     for (int i = 0; i < 2; i++) {
-        const int32_t mark = sampi_tokenizer_member(doc, model, marks[i]);
+        const int32_t field = sampi_tokenizer_member(doc, model, fields[i]);
         size_t n = 0;
-        if (sampi_tokenizer_text(doc, mark, &n) && n) return sampi_tokenizer_refuse(doc, mark, named[i]);
+        if (sampi_tokenizer_text(doc, field, &n) && n) return sampi_tokenizer_refuse(doc, field, named[i]);
     }
     int status = sampi_tokenizer_spelling(r);
     if (!status) status = sampi_tokenizer_tokens(r, pieces, added, &most);
