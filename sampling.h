@@ -6988,11 +6988,11 @@ SAMPI_HOOKS(NO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTE
 typedef struct sampi_traits {
     /* the name that samp_name returns; it is part of a saved state's fingerprint, so it must never change */
     const char *name;
-    /* the kind's number in Philox's counter, or 0 if the kind never draws; it decides tokens, so it must never change
-       */
-    uint32_t draws;
+    /* the kind's part of its streams' numbers (core/streams.h), or 0 if the kind never draws; it decides tokens, so it
+       must never change */
+    uint32_t stream;
     char letter;       /* the kind's letter in samp_params.order, or 0 for no letter */
-    const char *steps; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
+    const char *names; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
     unsigned flags;
     const sampi_field *field; /* [n_fields] the descriptions of the kind's parameters (core/fields.h) */
     size_t n_fields;
@@ -7662,10 +7662,10 @@ static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_R
 static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
 
 /* Returns how many bytes a sampler of this kind needs for the state of its mt19937. */
-static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
+static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->stream ? sizeof(sampi_mt) : 0; }
 
 /* Does the sampler have an mt19937 of its own? */
-static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
+static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->stream && s->part_size[0]; }
 
 /* Returns the sampler's mt19937; call it only if sampi_has_mt. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
@@ -7913,7 +7913,7 @@ static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kin
 /* Writes the sampler's random bits at its position to r. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->stream), attempt, r);
 }
 
 /* ---- src/life/state_fields.h ---- */
@@ -7991,7 +7991,7 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
 /* Saves or loads an mt19937: the number of outputs drawn, and the 624 words. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
-    if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
+    if (!sampi_traits_of(s->kind)->stream || !sampi_is_llama_cpp(s)) return;
     sampi_mt *mt = sampi_mt_of(s);
     uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
     io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
@@ -10340,7 +10340,7 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
     uint64_t random[2], total = 0;
     sampi_sums sums = sampi_sum(cur);
     sampi_residual residual = { s->draft, sums.max, sums.z };
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_RATIO);
     sampi_random_bits(s->seed, s->at_position, stream, 0, random);
     for (size_t i = 0; i < cur->size; i++) {
         const samp_token_data *d = &cur->data[i];
@@ -10512,7 +10512,7 @@ typedef struct sampi_race {
 
 static sampi_race sampi_race_of(const sampi_sampler *s, float max)
 {
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream);
     sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 SAMPI_NO_LIST };
     return race;
 }
@@ -10908,7 +10908,7 @@ static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
     if (mark->what != SAMP_WATERMARK_GUMBEL_DUAL) return mark->key[0];
     if (is_behind || mark->alpha >= 1.0) return mark->key[1];
     uint64_t random[2];
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_KEY);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_KEY);
     sampi_random_bits(s->seed, s->at_position, stream, 0, random);
     return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
 }
@@ -11736,7 +11736,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
             sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at));
         between = ", ";
     }
-    if (traits->draws) {
+    if (traits->stream) {
         sampi_put(t, between);
         sampi_put(t, "seed=");
         sampi_put_u64(t, s->seed);
@@ -11832,7 +11832,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 {
     sampi_sampler t = sampi_blank(kind);
     const sampi_traits *traits = sampi_traits_of(kind);
-    if (traits->draws) t.seed = p->seed;
+    if (traits->stream) t.seed = p->seed;
     for (size_t i = 0; i < traits->n_fields; i++) {
         const sampi_field *f = &traits->field[i];
         if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
@@ -11859,7 +11859,7 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
-        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
+        const char *name = sampi_traits_of((sampi_kind)kind)->names;
         while (*name) {
             size_t n_name = strcspn(name, ";");
             if (n == n_name && !memcmp(text, name, n)) return (sampi_kind)kind;
@@ -11883,7 +11883,7 @@ static SAMPI_COLD bool sampi_is_one_word(const char *order)
 {
     bool same = !strcmp(order, "*") || !strcmp(order, "dist");
     for (int kind = 0; kind < SAMPI_N_KINDS && !same; kind++) {
-        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
+        const char *name = sampi_traits_of((sampi_kind)kind)->names;
         while (*name && !same) {
             const char *at = order;
             for (same = true; *name && *name != ';'; name++) {
@@ -12471,7 +12471,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
         if (!traits->letter) continue;
         sampi_put(t, between);
-        for (const char *c = traits->steps; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        for (const char *c = traits->names; *c && *c != ';'; c++) sampi_put_char(t, *c);
         sampi_put_char(t, ' ');
         sampi_put_char(t, traits->letter);
         between = ", ";
@@ -12784,7 +12784,7 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_members(past, s->u.chain.item[i]);
-    past->draws |= sampi_traits_of(s->kind)->draws && !s->off;
+    past->draws |= sampi_traits_of(s->kind)->stream && !s->off;
     sampi_record_sampler(s, &r);
     if (r.n == 0) return;
     if (past->who) past->who[past->n_who] = s;
@@ -13010,7 +13010,7 @@ static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_draws(s->u.chain.item[i])) return true;
-    return sampi_traits_of(s->kind)->draws && !s->off;
+    return sampi_traits_of(s->kind)->stream && !s->off;
 }
 
 /* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);
@@ -39021,7 +39021,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_BLOCK);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_BLOCK);
     sampi_random_bits(s->seed, position, stream, attempt, random);
     return random[0];
 }
@@ -39205,7 +39205,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     sampi_sums sums = sampi_sum(cur);
     sampi_siblings rejected;
     uint64_t random[2] = { 0, 0 };
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO), attempt = 0;
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_RATIO), attempt = 0;
     rejected.max = sums.max;
     rejected.n = 0;
     rejected.total[0] = sums.z;

@@ -6056,7 +6056,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
         return;
     }
-    r->draws |= sampi_traits_of(s->kind)->draws != 0;
+    r->draws |= sampi_traits_of(s->kind)->stream != 0;
     if (sampi_traits_of(s->kind)->hooks->accept)
         r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
     /* a sampler that is off accepts no token, as in sampi_accept */
@@ -6246,7 +6246,7 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     if (!sampi_gpu_has_step(s)) return false;
     step->kind = (int32_t)sampi_gpu_kind_of(s);
     step->seed = s->seed;
-    step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    step->stream = sampi_stream(s, sampi_traits_of(s->kind)->stream);
     sampi_gpu_copy_numbers(step, s);
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }

@@ -118,7 +118,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
             sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at));
         between = ", ";
     }
-    if (traits->draws) {
+    if (traits->stream) {
         sampi_put(t, between);
         sampi_put(t, "seed=");
         sampi_put_u64(t, s->seed);

@@ -46,7 +46,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 {
     sampi_sampler t = sampi_blank(kind);
     const sampi_traits *traits = sampi_traits_of(kind);
-    if (traits->draws) t.seed = p->seed;
+    if (traits->stream) t.seed = p->seed;
     for (size_t i = 0; i < traits->n_fields; i++) {
         const sampi_field *f = &traits->field[i];
         if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));

@@ -11,7 +11,7 @@
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
-        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
+        const char *name = sampi_traits_of((sampi_kind)kind)->names;
         while (*name) {
             size_t n_name = strcspn(name, ";");
             if (n == n_name && !memcmp(text, name, n)) return (sampi_kind)kind;
@@ -36,7 +36,7 @@ static SAMPI_COLD bool sampi_is_one_word(const char *order)
 {
     bool same = !strcmp(order, "*") || !strcmp(order, "dist");
     for (int kind = 0; kind < SAMPI_N_KINDS && !same; kind++) {
-        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
+        const char *name = sampi_traits_of((sampi_kind)kind)->names;
         while (*name && !same) {
             const char *at = order;
             for (same = true; *name && *name != ';'; name++) {

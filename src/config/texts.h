@@ -27,7 +27,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
         if (!traits->letter) continue;
         sampi_put(t, between);
-        for (const char *c = traits->steps; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        for (const char *c = traits->names; *c && *c != ';'; c++) sampi_put_char(t, *c);
         sampi_put_char(t, ' ');
         sampi_put_char(t, traits->letter);
         between = ", ";

@@ -19,10 +19,10 @@ static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { 
 /* Returns how many bytes a sampler of this kind needs for the state of its mt19937. All kinds that draw reserve them,
    whatever their random source, because samp_set_rng must not allocate. A sampler that carries an error has no such
    memory. */
-static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
+static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->stream ? sizeof(sampi_mt) : 0; }
 
 /* Does the sampler have an mt19937 of its own? */
-static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
+static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->stream && s->part_size[0]; }
 
 /* Returns the sampler's mt19937; call it only if sampi_has_mt. Samplers that draw have no other arrays behind their
    record, so part 0 is free for it. */

@@ -35,5 +35,5 @@ static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kin
    more numbers counts it up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->stream), attempt, r);
 }

@@ -185,11 +185,11 @@ SAMPI_HOOKS(NO, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTE
 typedef struct sampi_traits {
     /* the name that samp_name returns; it is part of a saved state's fingerprint, so it must never change */
     const char *name;
-    /* the kind's number in Philox's counter, or 0 if the kind never draws; it decides tokens, so it must never
-       change */
-    uint32_t draws;
+    /* the kind's part of its streams' numbers (core/streams.h), or 0 if the kind never draws; it decides tokens, so it
+       must never change */
+    uint32_t stream;
     char letter;       /* the kind's letter in samp_params.order, or 0 for no letter */
-    const char *steps; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
+    const char *names; /* the kind's names in samp_params.order, separated by ';', or "" for no name */
     unsigned flags;
     const sampi_field *field; /* [n_fields] the descriptions of the kind's parameters (core/fields.h) */
     size_t n_fields;

@@ -49,7 +49,7 @@ static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
 static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
 {
     uint64_t random[2];
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_BLOCK);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_BLOCK);
     sampi_random_bits(s->seed, position, stream, attempt, random);
     return random[0];
 }

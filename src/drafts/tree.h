@@ -52,7 +52,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     sampi_sums sums = sampi_sum(cur);
     sampi_siblings rejected;
     uint64_t random[2] = { 0, 0 };
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO), attempt = 0;
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_RATIO), attempt = 0;
     rejected.max = sums.max;
     rejected.n = 0;
     rejected.total[0] = sums.z;

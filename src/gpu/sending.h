@@ -78,7 +78,7 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     if (!sampi_gpu_has_step(s)) return false;
     step->kind = (int32_t)sampi_gpu_kind_of(s);
     step->seed = s->seed;
-    step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    step->stream = sampi_stream(s, sampi_traits_of(s->kind)->stream);
     sampi_gpu_copy_numbers(step, s);
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }

@@ -45,7 +45,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
         return;
     }
-    r->draws |= sampi_traits_of(s->kind)->draws != 0;
+    r->draws |= sampi_traits_of(s->kind)->stream != 0;
     if (sampi_traits_of(s->kind)->hooks->accept)
         r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
     /* a sampler that is off accepts no token, as in sampi_accept */

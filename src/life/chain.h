@@ -39,7 +39,7 @@ static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_draws(s->u.chain.item[i])) return true;
-    return sampi_traits_of(s->kind)->draws && !s->off;
+    return sampi_traits_of(s->kind)->stream && !s->off;
 }
 
 /* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);

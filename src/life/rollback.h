@@ -56,7 +56,7 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_members(past, s->u.chain.item[i]);
-    past->draws |= sampi_traits_of(s->kind)->draws && !s->off;
+    past->draws |= sampi_traits_of(s->kind)->stream && !s->off;
     sampi_record_sampler(s, &r);
     if (r.n == 0) return;
     if (past->who) past->who[past->n_who] = s;

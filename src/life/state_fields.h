@@ -80,7 +80,7 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
    New words are computed only when the next output is drawn, so after a multiple of 624 outputs `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
-    if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
+    if (!sampi_traits_of(s->kind)->stream || !sampi_is_llama_cpp(s)) return;
     sampi_mt *mt = sampi_mt_of(s);
     uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
     io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;

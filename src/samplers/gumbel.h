@@ -36,7 +36,7 @@ typedef struct sampi_race {
 
 static sampi_race sampi_race_of(const sampi_sampler *s, float max)
 {
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream);
     sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 SAMPI_NO_LIST };
     return race;
 }

@@ -44,7 +44,7 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
     uint64_t random[2], total = 0;
     sampi_sums sums = sampi_sum(cur);
     sampi_residual residual = { s->draft, sums.max, sums.z };
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_RATIO);
     sampi_random_bits(s->seed, s->at_position, stream, 0, random);
     for (size_t i = 0; i < cur->size; i++) {
         const samp_token_data *d = &cur->data[i];

@@ -24,7 +24,7 @@ static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
     if (mark->what != SAMP_WATERMARK_GUMBEL_DUAL) return mark->key[0];
     if (is_behind || mark->alpha >= 1.0) return mark->key[1];
     uint64_t random[2];
-    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_KEY);
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->stream | SAMPI_DRAWS_KEY);
     sampi_random_bits(s->seed, s->at_position, stream, 0, random);
     return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
 }

@@ -599,7 +599,7 @@ static samp_sampler *make_by_fields(source *s, int kind, size_t n)
 {
     sampi_sampler t = sampi_blank((sampi_kind)kind);
     const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
-    if (traits->draws) t.seed = choose(s, 2);
+    if (traits->stream) t.seed = choose(s, 2);
     for (size_t i = 0; i < traits->n_fields; i++) {
         const sampi_field *f = &traits->field[i];
         const double lo = f->lo < -100.0 ? -100.0 : f->lo, hi = f->hi > 100.0 ? 100.0 : f->hi;

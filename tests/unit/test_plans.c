@@ -406,9 +406,9 @@ TEST(test_numbers_of_draws)
 {
     for (int a = 0; a < SAMPI_N_KINDS; a++) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)a);
-        assert_true(!(traits->flags & SAMPI_SELECTS) || traits->draws || a == SAMPI_GREEDY);
+        assert_true(!(traits->flags & SAMPI_SELECTS) || traits->stream || a == SAMPI_GREEDY);
         for (int b = 0; b < a; b++)
-            assert_true(!traits->draws || traits->draws != sampi_traits_of((sampi_kind)b)->draws);
+            assert_true(!traits->stream || traits->stream != sampi_traits_of((sampi_kind)b)->stream);
     }
 }
 
