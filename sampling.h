@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10590 watermark/function.h            26610 grammar/accepting.h
-     322 api/config.h                    10703 watermark/text.h                26950 grammar/history.h
-     353 api/types.h                     10889 watermark/draw.h                27051 grammar/waiting.h
-     675 api/missing.h                   11094 samplers/mirostat.h             27358 grammar/room.h
-     690 api/sample.h                    11317 samplers/adaptive_p.h           27724 grammar/sampler.h
-     892 api/chains.h                    11466 samplers/ras.h                  27978 grammar/forced.h
-    1198 api/samplers.h                  11529 samplers/replay.h               28165 grammar/hooks.h
-    1592 api/gumbel.h                    11580 samplers/custom.h               28286 schema/head.h
-    1621 api/operator.h                  11629 config/describe.h               28501 schema/errors.h
-    1680 api/kv.h                        11798 config/from_params.h            28616 schema/collections.h
-    1877 api/llama_cpp.h                 11854 config/orders.h                 28649 schema/references.h
-    1925 api/text_error.h                12126 config/numbers.h                28965 schema/strings.h
-    1944 api/grammar.h                   12271 config/set.h                    29030 schema/numbers.h
-    2293 api/shards.h                    12447 config/texts.h                  29251 schema/sets.h
-    2406 api/peers.h                     12626 config/settings.h               29527 schema/formats.h
-    2552 api/drafts.h                    12741 life/rollback.h                 29806 schema/scalars.h
-    2711 api/constraints.h               12979 life/chain.h                    30122 schema/styles.h
-    3114 api/watermark.h                 13275 life/members.h                  30290 schema/goals.h
-    3288 api/stop.h                      13385 life/update.h                   30530 schema/tagged.h
-    3428 api/vocab.h                     13555 life/copy.h                     30603 schema/alternatives.h
-    3471 api/search.h                    13724 rows/row.h                      31143 schema/objects.h
-    3653 api/parts.h                     13924 rows/reserve.h                  31732 schema/arrays.h
-    3705 base/switches.h                 13992 rows/pieces.h                   32100 schema/satisfiable.h
-    4008 base/random.h                   14101 rows/compact.h                  32268 schema/whole.h
-    4028 base/mt19937.h                  14281 rows/sums.h                     32451 tags/head.h
-    4100 base/exact.h                    14408 rows/changes.h                  32578 tags/words.h
-    4317 base/bits128.h                  14485 rows/cuts.h                     32694 tags/inside.h
-    4393 base/elements.h                 14941 rows/typical.h                  32838 tags/formats.h
-    4519 watermark/colours.h             15249 rows/tail_free.h                33283 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15317 rows/selecting.h                33532 grammar/grammars.h
-    4604 kernels/contract.h              15460 rows/mirostat.h                 33600 peers/tables.h
-    4690 kernels/scalar.h                15540 watermark/rows.h                34059 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15650 rows/flat.h                     34555 peers/llama_server.h
-    4903 kernels/sets.h                  15720 rows/logprobs.h                 34623 peers/stops.h
-    4952 kernels/vectors.h               15863 rows/support.h                  34682 peers/wishes.h
-    5034 kernels/avx512.h                16008 rows/step.h                     34724 peers/fields.h
-    5119 kernels/avx2.h                  16025 run/apply.h                     35035 peers/requests.h
-    5183 kernels/sse2.h                  16091 run/writing.h                   35243 vocab/pieces.h
-    5200 kernels/neon.h                  16190 run/arrays.h                    35421 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16278 run/walk.h                      35639 vocab/gguf.h
-    5239 kernels/generic.h               16386 run/again.h                     35814 shards/head.h
-    5259 kernels/shared.h                16451 run/finish.h                    35899 shards/bytes.h
-    5383 kernels/passes.h                16492 run/draw.h                      35996 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16580 run/sample.h                    36285 shards/row.h
-    6119 kernels/check.h                 16717 run/explain.h                   36408 shards/answers.h
-    6141 kernels/dispatch.h              16832 watermark/making.h              36852 shards/logprobs.h
-    6340 core/thresholds.h               17053 watermark/tails.h               37110 shards/taking.h
-    6435 core/array.h                    17150 watermark/detect.h              37247 shards/asking.h
-    6850 core/table.h                    17375 run/verify.h                    37376 shards/prefix.h
-    7022 core/windows.h                  17480 run/batch.h                     37598 shards/plans.h
-    7110 constraints/record.h            17666 run/replay.h                    38044 samplers/plans.h
-    7180 watermark/record.h              17751 run/guide.h                     38306 shards/way.h
-    7199 rows/work.h                     17792 life/state.h                    38452 shards/memory.h
-    7232 life/past.h                     17953 operator/weights.h              38521 shards/batch.h
-    7291 core/record.h                   18028 operator/search.h               38925 drafts/head.h
-    7456 core/plans.h                    18159 operator/run.h                  38976 drafts/block.h
-    7482 core/fields.h                   18319 kv/cells.h                      39158 drafts/tree.h
-    7579 core/owners.h                   18343 kv/making.h                     39281 drafts/relaxed.h
-    7646 core/mt19937.h                  18563 kv/slot.h                       39362 drafts/ngram.h
-    7701 core/no_mt19937.h               18695 kv/sequences.h                  39498 search/head.h
-    7725 core/making.h                   18825 kv/data.h                       39718 search/rows.h
-    7883 core/streams.h                  18954 kv/update.h                     39800 search/states.h
-    7919 life/state_fields.h             19072 kv/state.h                      39887 search/beams.h
-    8007 samplers/llama_cpp.h            19271 llama_cpp/functions.h           40270 search/unmask.h
-    8147 samplers/logit_bias.h           19333 llama_cpp/object.h              40416 text/automaton.h
-    8231 samplers/patch.h                19386 llama_cpp/vocabulary.h          40487 grammar/patterns.h
-    8279 samplers/penalties.h            19461 text/reading.h                  40636 constraints/automaton.h
-    8421 samplers/dry.h                  19567 text/strings.h                  40675 constraints/making.h
-    8953 samplers/cut.h                  19665 text/values.h                   40921 constraints/sampler.h
-    8973 samplers/top_n_sigma.h          19819 text/documents.h                41010 constraints/constructors.h
-    9109 samplers/top_k.h                19892 grammar/head.h                  41388 constraints/patterns.h
-    9164 samplers/tail_free.h            19896 grammar/tree.h                  41477 constraints/looking.h
-    9281 samplers/typical.h              20546 grammar/building.h              41547 constraints/thinking.h
-    9342 samplers/top_p.h                20946 grammar/finishing.h             41790 constraints/schedule.h
-    9378 samplers/min_p.h                21249 grammar/reading.h               41873 constraints/accepting.h
-    9414 samplers/by_sums.h              21338 grammar/gbnf.h                  42054 constraints/drawing.h
-    9543 samplers/top_h.h                21631 grammar/regex.h                 42291 constraints/state.h
-    9593 samplers/min_k.h                22048 grammar/derivatives.h           42355 constraints/kind.h
-    9652 samplers/xtc.h                  22740 grammar/searching.h             42414 constraints/top_p_decay.h
-    9773 samplers/infill.h               23024 grammar/vocabulary.h            42490 constraints/timestamps.h
-    9880 samplers/temperature.h          23478 grammar/triggers.h              42684 constraints/accessors.h
-   10049 samplers/smoothing.h            23952 grammar/matcher.h               42791 stop/head.h
-   10130 samplers/softmax.h              24235 grammar/cache.h                 42856 stop/search.h
-   10159 samplers/drafted.h              24518 grammar/moving.h                42977 stop/making.h
-   10184 samplers/greedy.h               24969 grammar/visits.h                43134 stop/text.h
-   10214 samplers/choose.h               25259 grammar/states.h                43286 stop/patterns.h
-   10300 samplers/ratio.h                25436 grammar/items.h                 43358 stop/settings.h
-   10364 samplers/draw.h                 25560 grammar/masks.h                 43389 core/kinds.h
-   10454 samplers/dist.h                 25804 grammar/runs.h                  43431 base/restore.h
-   10480 samplers/gumbel.h               26016 grammar/entries.h               43444 api/license.h
+       2 api/opening.h                   10590 watermark/function.h            26619 grammar/accepting.h
+     322 api/config.h                    10703 watermark/text.h                26959 grammar/history.h
+     353 api/types.h                     10889 watermark/draw.h                27060 grammar/waiting.h
+     675 api/missing.h                   11094 samplers/mirostat.h             27367 grammar/room.h
+     690 api/sample.h                    11317 samplers/adaptive_p.h           27733 grammar/sampler.h
+     892 api/chains.h                    11466 samplers/ras.h                  27987 grammar/forced.h
+    1198 api/samplers.h                  11529 samplers/replay.h               28174 grammar/hooks.h
+    1592 api/gumbel.h                    11580 samplers/custom.h               28295 schema/head.h
+    1621 api/operator.h                  11629 config/describe.h               28510 schema/errors.h
+    1680 api/kv.h                        11798 config/from_params.h            28625 schema/collections.h
+    1877 api/llama_cpp.h                 11854 config/orders.h                 28658 schema/references.h
+    1925 api/text_error.h                12126 config/numbers.h                28974 schema/strings.h
+    1944 api/grammar.h                   12271 config/set.h                    29039 schema/numbers.h
+    2293 api/shards.h                    12447 config/texts.h                  29260 schema/sets.h
+    2406 api/peers.h                     12626 config/settings.h               29536 schema/formats.h
+    2552 api/drafts.h                    12741 life/rollback.h                 29815 schema/scalars.h
+    2711 api/constraints.h               12979 life/chain.h                    30131 schema/styles.h
+    3114 api/watermark.h                 13275 life/members.h                  30299 schema/goals.h
+    3288 api/stop.h                      13385 life/update.h                   30539 schema/tagged.h
+    3428 api/vocab.h                     13555 life/copy.h                     30612 schema/alternatives.h
+    3471 api/search.h                    13724 rows/row.h                      31152 schema/objects.h
+    3653 api/parts.h                     13924 rows/reserve.h                  31741 schema/arrays.h
+    3705 base/switches.h                 14001 rows/pieces.h                   32109 schema/satisfiable.h
+    4008 base/random.h                   14110 rows/compact.h                  32277 schema/whole.h
+    4028 base/mt19937.h                  14290 rows/sums.h                     32460 tags/head.h
+    4100 base/exact.h                    14417 rows/changes.h                  32587 tags/words.h
+    4317 base/bits128.h                  14494 rows/cuts.h                     32703 tags/inside.h
+    4393 base/elements.h                 14950 rows/typical.h                  32847 tags/formats.h
+    4519 watermark/colours.h             15258 rows/tail_free.h                33292 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15326 rows/selecting.h                33541 grammar/grammars.h
+    4604 kernels/contract.h              15469 rows/mirostat.h                 33609 peers/tables.h
+    4690 kernels/scalar.h                15549 watermark/rows.h                34068 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15659 rows/flat.h                     34564 peers/llama_server.h
+    4903 kernels/sets.h                  15729 rows/logprobs.h                 34632 peers/stops.h
+    4952 kernels/vectors.h               15872 rows/support.h                  34691 peers/wishes.h
+    5034 kernels/avx512.h                16017 rows/step.h                     34733 peers/fields.h
+    5119 kernels/avx2.h                  16034 run/apply.h                     35044 peers/requests.h
+    5183 kernels/sse2.h                  16100 run/writing.h                   35252 vocab/pieces.h
+    5200 kernels/neon.h                  16199 run/arrays.h                    35430 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16287 run/walk.h                      35648 vocab/gguf.h
+    5239 kernels/generic.h               16395 run/again.h                     35823 shards/head.h
+    5259 kernels/shared.h                16460 run/finish.h                    35908 shards/bytes.h
+    5383 kernels/passes.h                16501 run/draw.h                      36005 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16589 run/sample.h                    36294 shards/row.h
+    6119 kernels/check.h                 16726 run/explain.h                   36417 shards/answers.h
+    6141 kernels/dispatch.h              16841 watermark/making.h              36861 shards/logprobs.h
+    6340 core/thresholds.h               17062 watermark/tails.h               37119 shards/taking.h
+    6435 core/array.h                    17159 watermark/detect.h              37256 shards/asking.h
+    6850 core/table.h                    17384 run/verify.h                    37385 shards/prefix.h
+    7022 core/windows.h                  17489 run/batch.h                     37607 shards/plans.h
+    7110 constraints/record.h            17675 run/replay.h                    38053 samplers/plans.h
+    7180 watermark/record.h              17760 run/guide.h                     38315 shards/way.h
+    7199 rows/work.h                     17801 life/state.h                    38461 shards/memory.h
+    7232 life/past.h                     17962 operator/weights.h              38524 shards/batch.h
+    7291 core/record.h                   18037 operator/search.h               38928 drafts/head.h
+    7456 core/plans.h                    18168 operator/run.h                  38979 drafts/block.h
+    7482 core/fields.h                   18328 kv/cells.h                      39161 drafts/tree.h
+    7579 core/owners.h                   18352 kv/making.h                     39284 drafts/relaxed.h
+    7646 core/mt19937.h                  18572 kv/slot.h                       39365 drafts/ngram.h
+    7701 core/no_mt19937.h               18704 kv/sequences.h                  39501 search/head.h
+    7725 core/making.h                   18834 kv/data.h                       39708 search/rows.h
+    7883 core/streams.h                  18963 kv/update.h                     39790 search/states.h
+    7919 life/state_fields.h             19081 kv/state.h                      39877 search/beams.h
+    8007 samplers/llama_cpp.h            19280 llama_cpp/functions.h           40260 search/unmask.h
+    8147 samplers/logit_bias.h           19342 llama_cpp/object.h              40406 text/automaton.h
+    8231 samplers/patch.h                19395 llama_cpp/vocabulary.h          40477 grammar/patterns.h
+    8279 samplers/penalties.h            19470 text/reading.h                  40626 constraints/automaton.h
+    8421 samplers/dry.h                  19576 text/strings.h                  40665 constraints/making.h
+    8953 samplers/cut.h                  19674 text/values.h                   40911 constraints/sampler.h
+    8973 samplers/top_n_sigma.h          19828 text/documents.h                41000 constraints/constructors.h
+    9109 samplers/top_k.h                19901 grammar/head.h                  41378 constraints/patterns.h
+    9164 samplers/tail_free.h            19905 grammar/tree.h                  41467 constraints/looking.h
+    9281 samplers/typical.h              20555 grammar/building.h              41537 constraints/thinking.h
+    9342 samplers/top_p.h                20955 grammar/finishing.h             41780 constraints/schedule.h
+    9378 samplers/min_p.h                21258 grammar/reading.h               41863 constraints/accepting.h
+    9414 samplers/by_sums.h              21347 grammar/gbnf.h                  42044 constraints/drawing.h
+    9543 samplers/top_h.h                21640 grammar/regex.h                 42281 constraints/state.h
+    9593 samplers/min_k.h                22057 grammar/derivatives.h           42345 constraints/kind.h
+    9652 samplers/xtc.h                  22749 grammar/searching.h             42404 constraints/top_p_decay.h
+    9773 samplers/infill.h               23033 grammar/vocabulary.h            42480 constraints/timestamps.h
+    9880 samplers/temperature.h          23487 grammar/triggers.h              42674 constraints/accessors.h
+   10049 samplers/smoothing.h            23961 grammar/matcher.h               42781 stop/head.h
+   10130 samplers/softmax.h              24244 grammar/cache.h                 42846 stop/search.h
+   10159 samplers/drafted.h              24527 grammar/moving.h                42967 stop/making.h
+   10184 samplers/greedy.h               24978 grammar/visits.h                43124 stop/text.h
+   10214 samplers/choose.h               25268 grammar/states.h                43276 stop/patterns.h
+   10300 samplers/ratio.h                25445 grammar/items.h                 43348 stop/settings.h
+   10364 samplers/draw.h                 25569 grammar/masks.h                 43379 core/kinds.h
+   10454 samplers/dist.h                 25813 grammar/runs.h                  43421 base/restore.h
+   10480 samplers/gumbel.h               26025 grammar/entries.h               43434 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -13925,12 +13925,28 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 /* ---- memory for a draw ----
   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
 
-/* Adds `bytes`, rounded up to cache lines of 64, to the size of a block; returns the offset at which they begin. */
-static size_t sampi_add_to_block(size_t *size, size_t bytes)
+/* A block of memory that several arrays share. */
+typedef struct sampi_arrays {
+    void *memory;  /* the address to free; NULL after the passes: there is not enough memory */
+    uint64_t size; /* where the next array begins */
+    int pass;
+} sampi_arrays;
+
+/* Begins the next pass over the layout of a block, which is { NULL, 0, 0 } before. */
+static bool sampi_next_pass(sampi_arrays *arrays)
 {
-    size_t at = *size;
-    *size += (bytes + 63) & ~(size_t)63;
-    return at;
+    if (arrays->pass == 1 && arrays->size < SIZE_MAX / 2) arrays->memory = SAMP_MALLOC((size_t)arrays->size + 64);
+    arrays->size = arrays->memory ? (64 - (uintptr_t)arrays->memory % 64) % 64 : 0;
+    return arrays->pass++ == 0 || (arrays->pass == 2 && arrays->memory);
+}
+
+/* Returns memory for an array behind those before it, which begins at a cache line of 64 bytes; NULL in the first pass.
+   */
+static void *sampi_lay(sampi_arrays *arrays, uint64_t bytes)
+{
+    const uint64_t at = arrays->size;
+    arrays->size += (bytes + 63) & ~(uint64_t)63;
+    return arrays->memory ? (char *)arrays->memory + at : NULL;
 }
 
 /* Does the array of candidates have memory of its own, separate from w? Only then can it be worked on as a view. */
@@ -13940,35 +13956,28 @@ static bool sampi_has_array(const sampi_work *work) { return (const void *)work-
    candidates gets memory of its own; otherwise it shares that of w. */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
-    size_t size = 0;
+    sampi_arrays arrays = { NULL, 0, 0 };
+    sampi_work laid;
     if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
-    size_t candidate = sampi_add_to_block(&size, with_array ? n * sizeof(samp_token_data) : 0);
-    size_t w = sampi_add_to_block(&size, (n + 128) * sizeof(samp_token_data));
-    size_t x = sampi_add_to_block(&size, (n + 32) * sizeof(float));
-    size_t id = sampi_add_to_block(&size, (n + 32) * sizeof(int32_t));
-    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float)); /* behind x and id */
-    size_t line = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
-    size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t bits = sampi_add_to_block(&size, (n + 31) / 32 * sizeof(uint32_t));
-    char *block = (char *)SAMP_MALLOC(size + 64);
-    if (!block) return SAMP_E_NOMEM;
-    char *base = block + (64 - (uintptr_t)block % 64) % 64;
+    const size_t lines = (2 * sampi_n_lines(n) + 64) * sizeof(float);
+    while (sampi_next_pass(&arrays)) {
+        laid.candidate = (samp_token_data *)sampi_lay(&arrays, with_array ? n * sizeof *laid.candidate : 0);
+        laid.w = (uint64_t *)sampi_lay(&arrays, (n + 128) * sizeof(samp_token_data));
+        laid.x = (float *)sampi_lay(&arrays, (n + 32) * sizeof *laid.x);
+        laid.id = (int32_t *)sampi_lay(&arrays, (n + 32) * sizeof *laid.id);
+        laid.own = (float *)sampi_lay(&arrays, (n + SAMPI_TILE) * sizeof *laid.own); /* behind x and id */
+        laid.line = (float *)sampi_lay(&arrays, lines);
+        laid.scratch = (float *)sampi_lay(&arrays, lines);
+        laid.sum = (uint64_t *)sampi_lay(&arrays, sampi_n_tiles(n) * sizeof *laid.sum);
+        laid.change = (sampi_change *)sampi_lay(&arrays, SAMPI_CHANGES * sizeof *laid.change);
+        laid.bits = (uint32_t *)sampi_lay(&arrays, (n + 31) / 32 * sizeof *laid.bits);
+    }
+    if (!arrays.memory) return SAMP_E_NOMEM;
     SAMP_FREE(work->block);
-    work->block = block;
-    work->n = n;
-    work->candidate = (samp_token_data *)(void *)(base + candidate);
-    work->w = (uint64_t *)(void *)(base + w);
-    work->x = (float *)(void *)(base + x);
-    work->id = (int32_t *)(void *)(base + id);
-    work->line = (float *)(void *)(base + line);
-    work->scratch = (float *)(void *)(base + scratch);
-    work->sum = (uint64_t *)(void *)(base + sum);
-    work->change = (sampi_change *)(void *)(base + change);
-    work->bits = (uint32_t *)(void *)(base + bits);
-    work->own = (float *)(void *)(base + own);
+    laid.block = arrays.memory;
+    laid.n = n;
+    *work = laid;
     return SAMP_OK;
 }
 
@@ -38464,56 +38473,50 @@ static size_t sampi_shard_most(const samp_shard *shard)
 /* Allocates memory for this many rows, n_all of them with lists of all tokens. Earlier contents are lost. */
 static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, bool gathers)
 {
-    size_t size = 0, n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL;
+    const size_t n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL,
+                 slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63,
+                 lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
     if (rows <= shard->rows && n_all <= shard->n_all && (!gathers || shard->gathered)) return SAMP_OK;
     if (rows < shard->rows) rows = shard->rows;
     if (n_all < shard->n_all) n_all = shard->n_all;
-    size_t most = SAMPI_SHARD_HEAD + rows * sampi_shard_most(shard);
-    size_t records = sampi_add_to_block(&size, rows * sizeof(sampi_shard_row));
-    size_t slices = size, slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63;
-    (void)sampi_add_to_block(&size, 2 * rows * slice);
-    size_t segs = sampi_add_to_block(&size, rows * shard->n_ranks * sizeof(sampi_seg));
-    size_t lists = sampi_add_to_block(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
-    size_t all = sampi_add_to_block(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
-    size_t w = sampi_add_to_block(&size, (look + 128) * sizeof(samp_token_data));
-    size_t x = sampi_add_to_block(&size, (look + 48) * sizeof(float)),
-           id = sampi_add_to_block(&size, (look + 48) * sizeof(int32_t));
-    size_t raw_x = sampi_add_to_block(&size, slice), raw_id = sampi_add_to_block(&size, slice);
-    size_t lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
-    size_t line = sampi_add_to_block(&size, lines), scratch = sampi_add_to_block(&size, lines);
-    size_t sum = sampi_add_to_block(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
-    size_t message = sampi_add_to_block(&size, most),
-           gathered = sampi_add_to_block(&size, gathers ? most * shard->n_ranks : 0);
-    char *block = (char *)SAMP_MALLOC(size + 64), *base;
-    if (!block) return SAMP_E_NOMEM;
+    const size_t most = SAMPI_SHARD_HEAD + rows * sampi_shard_most(shard);
+    sampi_arrays arrays = { NULL, 0, 0 };
+    samp_shard laid = *shard;
+    char *slices = NULL;
+    sampi_seg *segs = NULL;
+    memset(&laid.work, 0, sizeof laid.work);
+    while (sampi_next_pass(&arrays)) {
+        laid.row = (sampi_shard_row *)sampi_lay(&arrays, rows * sizeof *laid.row);
+        slices = (char *)sampi_lay(&arrays, 2 * rows * slice);
+        segs = (sampi_seg *)sampi_lay(&arrays, rows * shard->n_ranks * sizeof *segs);
+        laid.list = (samp_token_data *)sampi_lay(&arrays, rows * SAMPI_SHARD_ROOM * sizeof *laid.list);
+        laid.all = (samp_token_data *)sampi_lay(&arrays, n_all * shard->n_vocab * sizeof *laid.all);
+        laid.work.candidate = (samp_token_data *)sampi_lay(&arrays, (look + 128) * sizeof *laid.work.candidate);
+        laid.work.x = (float *)sampi_lay(&arrays, (look + 48) * sizeof *laid.work.x);
+        laid.work.id = (int32_t *)sampi_lay(&arrays, (look + 48) * sizeof *laid.work.id);
+        laid.raw_x = (float *)sampi_lay(&arrays, slice);
+        laid.raw_id = (int32_t *)sampi_lay(&arrays, slice);
+        laid.work.line = (float *)sampi_lay(&arrays, lines);
+        laid.work.scratch = (float *)sampi_lay(&arrays, lines);
+        laid.work.sum = (uint64_t *)sampi_lay(&arrays, (sampi_n_tiles(look) + 1) * sizeof *laid.work.sum);
+        laid.message = (unsigned char *)sampi_lay(&arrays, most);
+        laid.gathered = gathers ? (unsigned char *)sampi_lay(&arrays, most * shard->n_ranks) : NULL;
+    }
+    if (!arrays.memory) return SAMP_E_NOMEM;
     SAMP_FREE(shard->work.block);
-    memset(&shard->work, 0, sizeof shard->work);
-    base = block + (64 - (uintptr_t)block % 64) % 64;
-    shard->work.block = block;
-    shard->work.w = (uint64_t *)(void *)(base + w);
-    shard->work.candidate = (samp_token_data *)(void *)(base + w);
-    shard->work.x = (float *)(void *)(base + x);
-    shard->work.id = (int32_t *)(void *)(base + id);
-    shard->work.line = (float *)(void *)(base + line);
-    shard->work.scratch = (float *)(void *)(base + scratch);
-    shard->work.sum = (uint64_t *)(void *)(base + sum);
-    shard->raw_x = (float *)(void *)(base + raw_x);
-    shard->raw_id = (int32_t *)(void *)(base + raw_id);
-    shard->message = (unsigned char *)(base + message);
-    shard->gathered = gathers ? (unsigned char *)(base + gathered) : NULL;
-    shard->row = (sampi_shard_row *)(void *)(base + records);
-    shard->list = (samp_token_data *)(void *)(base + lists);
-    shard->all = (samp_token_data *)(void *)(base + all);
-    shard->rows = rows;
-    shard->n_all = n_all;
+    laid.work.block = arrays.memory;
+    laid.work.w = (uint64_t *)(void *)laid.work.candidate;
+    laid.rows = rows;
+    laid.n_all = n_all;
+    *shard = laid;
     for (size_t r = 0; r < rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         memset(row, 0, sizeof *row);
         row->shard = shard;
         row->work = shard->work;
-        row->work.x = (float *)(void *)(base + slices + 2 * r * slice);
-        row->work.id = (int32_t *)(void *)(base + slices + (2 * r + 1) * slice);
-        row->seg = (sampi_seg *)(void *)(base + segs) + r * shard->n_ranks;
+        row->work.x = (float *)(void *)(slices + 2 * r * slice);
+        row->work.id = (int32_t *)(void *)(slices + (2 * r + 1) * slice);
+        row->seg = segs + r * shard->n_ranks;
     }
     return SAMP_OK;
 }
@@ -39544,25 +39547,12 @@ struct samp_beams {
     samp_token *text;      /* [n_beams x max_tokens] the slots */
     int32_t *uses;         /* [n_beams] for a step: statuses of rows, then how many beams continue each beam */
     samp_token *taken;     /* [n_beams] the n_taken tokens that groups have taken in this step, ascending */
-    char *block, *wide;    /* the first block; the second one, whose arrays are: */
+    void *block, *wide;    /* the first block; the second one, whose arrays are: */
     sampi_leaf *leaf;      /* [n_beams] */
     sampi_runner *few;     /* [n_beams x k] */
     sampi_candidate *heap; /* [group_size x k] */
     size_t n_vocab, k;     /* 0 before the first step; k: how many tokens of a row count */
 };
-
-/* Returns memory for n elements of `width` bytes behind those already counted in *size; NULL base: only counts. */
-static void *sampi_beams_lay(char *base, uint64_t *size, uint64_t n, size_t width)
-{
-    const uint64_t at = *size;
-    *size += (n * width + 15) & ~(uint64_t)15;
-    return base ? base + at : NULL;
-}
-
-static char *sampi_beams_block(uint64_t size)
-{
-    return size <= SIZE_MAX / 2 ? (char *)SAMP_MALLOC((size_t)size) : NULL;
-}
 
 SAMP_API SAMPI_COLD int samp_beams_check_params(const samp_beam_params *p, const char **field)
 {
@@ -39607,21 +39597,21 @@ SAMP_API SAMPI_COLD samp_beams *samp_beams_init(const samp_beam_params *params, 
         b->n_live = 1;
     }
     samp_token *ends = NULL;
-    for (int pass = 0; pass < 2 && !result; pass++) {
+    sampi_arrays arrays = { NULL, 0, 0 };
+    while (!result && sampi_next_pass(&arrays)) {
         const uint64_t n = (uint64_t)b->set.n_beams, all = n * (uint64_t)b->set.max_tokens;
-        uint64_t size = 0;
-        b->live = (sampi_beam *)sampi_beams_lay(b->block, &size, n, sizeof *b->live);
-        b->next = (sampi_beam *)sampi_beams_lay(b->block, &size, n, sizeof *b->next);
-        b->found = (sampi_hypothesis *)sampi_beams_lay(b->block, &size, n, sizeof *b->found);
-        b->own = (samp_sampler **)sampi_beams_lay(b->block, &size, n, sizeof *b->own);
-        b->token = (int32_t *)sampi_beams_lay(b->block, &size, all, sizeof *b->token);
-        b->parent = (int32_t *)sampi_beams_lay(b->block, &size, all, sizeof *b->parent);
-        b->text = (samp_token *)sampi_beams_lay(b->block, &size, all, sizeof *b->text);
-        b->uses = (int32_t *)sampi_beams_lay(b->block, &size, n, sizeof *b->uses);
-        b->taken = (samp_token *)sampi_beams_lay(b->block, &size, n, sizeof *b->taken);
-        ends = (samp_token *)sampi_beams_lay(b->block, &size, (uint64_t)b->set.n_ends, sizeof *ends);
-        if (!pass && !(b->block = sampi_beams_block(size))) result = SAMP_E_NOMEM;
+        b->live = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->live);
+        b->next = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->next);
+        b->found = (sampi_hypothesis *)sampi_lay(&arrays, n * sizeof *b->found);
+        b->own = (samp_sampler **)sampi_lay(&arrays, n * sizeof *b->own);
+        b->token = (int32_t *)sampi_lay(&arrays, all * sizeof *b->token);
+        b->parent = (int32_t *)sampi_lay(&arrays, all * sizeof *b->parent);
+        b->text = (samp_token *)sampi_lay(&arrays, all * sizeof *b->text);
+        b->uses = (int32_t *)sampi_lay(&arrays, n * sizeof *b->uses);
+        b->taken = (samp_token *)sampi_lay(&arrays, n * sizeof *b->taken);
+        ends = (samp_token *)sampi_lay(&arrays, (uint64_t)b->set.n_ends * sizeof *ends);
     }
+    if (!result && !(b->block = arrays.memory)) result = SAMP_E_NOMEM;
     for (int32_t i = 0; !result && i < b->set.n_ends; i++) { /* inserted in order */
         int32_t at = i;
         for (; at > 0 && ends[at - 1] > params->ends[i]; at--) ends[at] = ends[at - 1];
@@ -39953,13 +39943,13 @@ static SAMPI_COLD int sampi_beams_begin(samp_beams *b, samp_sampler *const *rows
     const uint64_t n = (uint64_t)b->set.n_beams;
     for (uint64_t i = 0; rows && i < n; i++)
         if (!sampi_past_ready((sampi_sampler *)rows[i])) return SAMP_E_NOMEM;
-    for (int pass = 0; pass < 2; pass++) {
-        uint64_t size = 0;
-        b->leaf = (sampi_leaf *)sampi_beams_lay(b->wide, &size, n, sizeof *b->leaf);
-        b->few = (sampi_runner *)sampi_beams_lay(b->wide, &size, n * k, sizeof *b->few);
-        b->heap = (sampi_candidate *)sampi_beams_lay(b->wide, &size, (uint64_t)b->group_size * k, sizeof *b->heap);
-        if (!pass && !(b->wide = sampi_beams_block(size))) return SAMP_E_NOMEM;
+    sampi_arrays arrays = { NULL, 0, 0 };
+    while (sampi_next_pass(&arrays)) {
+        b->leaf = (sampi_leaf *)sampi_lay(&arrays, n * sizeof *b->leaf);
+        b->few = (sampi_runner *)sampi_lay(&arrays, n * k * sizeof *b->few);
+        b->heap = (sampi_candidate *)sampi_lay(&arrays, (uint64_t)b->group_size * k * sizeof *b->heap);
     }
+    if (!(b->wide = arrays.memory)) return SAMP_E_NOMEM;
     all.n_rows = (size_t)n;
     all.n_vocab_of = NULL;
     const int threads = sampi_batch_threads(&all);

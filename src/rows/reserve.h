@@ -1,12 +1,31 @@
 /* ---- memory for a draw ----
-   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. */
+   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. Slices and searches lay out their
+   memory in the same way. */
 
-/* Adds `bytes`, rounded up to cache lines of 64, to the size of a block; returns the offset at which they begin. */
-static size_t sampi_add_to_block(size_t *size, size_t bytes)
+/* A block of memory that several arrays share. Its layout is written once and gone through twice: the first pass counts
+   bytes, the second gives each array its place. */
+typedef struct sampi_arrays {
+    void *memory;  /* the address to free; NULL after the passes: there is not enough memory */
+    uint64_t size; /* where the next array begins */
+    int pass;
+} sampi_arrays;
+
+/* Begins the next pass over the layout of a block, which is { NULL, 0, 0 } before. Returns false if there is none;
+   the memory is allocated before the second one. */
+static bool sampi_next_pass(sampi_arrays *arrays)
 {
-    size_t at = *size;
-    *size += (bytes + 63) & ~(size_t)63;
-    return at;
+    if (arrays->pass == 1 && arrays->size < SIZE_MAX / 2) arrays->memory = SAMP_MALLOC((size_t)arrays->size + 64);
+    arrays->size = arrays->memory ? (64 - (uintptr_t)arrays->memory % 64) % 64 : 0;
+    return arrays->pass++ == 0 || (arrays->pass == 2 && arrays->memory);
+}
+
+/* Returns memory for an array behind those before it, which begins at a cache line of 64 bytes; NULL in the first
+   pass. */
+static void *sampi_lay(sampi_arrays *arrays, uint64_t bytes)
+{
+    const uint64_t at = arrays->size;
+    arrays->size += (bytes + 63) & ~(uint64_t)63;
+    return arrays->memory ? (char *)arrays->memory + at : NULL;
 }
 
 /* Does the array of candidates have memory of its own, separate from w? Only then can it be worked on as a view. */
@@ -20,35 +39,28 @@ static bool sampi_has_array(const sampi_work *work) { return (const void *)work-
      scratch     folded maxima, which are fewer than lines; or the maxima of a compact row's lines, at most as many */
 static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
-    size_t size = 0;
+    sampi_arrays arrays = { NULL, 0, 0 };
+    sampi_work laid;
     if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
-    size_t candidate = sampi_add_to_block(&size, with_array ? n * sizeof(samp_token_data) : 0);
-    size_t w = sampi_add_to_block(&size, (n + 128) * sizeof(samp_token_data));
-    size_t x = sampi_add_to_block(&size, (n + 32) * sizeof(float));
-    size_t id = sampi_add_to_block(&size, (n + 32) * sizeof(int32_t));
-    size_t own = sampi_add_to_block(&size, (n + SAMPI_TILE) * sizeof(float)); /* behind x and id */
-    size_t line = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t scratch = sampi_add_to_block(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t sum = sampi_add_to_block(&size, sampi_n_tiles(n) * sizeof(uint64_t));
-    size_t change = sampi_add_to_block(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t bits = sampi_add_to_block(&size, (n + 31) / 32 * sizeof(uint32_t));
-    char *block = (char *)SAMP_MALLOC(size + 64);
-    if (!block) return SAMP_E_NOMEM;
-    char *base = block + (64 - (uintptr_t)block % 64) % 64;
+    const size_t lines = (2 * sampi_n_lines(n) + 64) * sizeof(float);
+    while (sampi_next_pass(&arrays)) {
+        laid.candidate = (samp_token_data *)sampi_lay(&arrays, with_array ? n * sizeof *laid.candidate : 0);
+        laid.w = (uint64_t *)sampi_lay(&arrays, (n + 128) * sizeof(samp_token_data));
+        laid.x = (float *)sampi_lay(&arrays, (n + 32) * sizeof *laid.x);
+        laid.id = (int32_t *)sampi_lay(&arrays, (n + 32) * sizeof *laid.id);
+        laid.own = (float *)sampi_lay(&arrays, (n + SAMPI_TILE) * sizeof *laid.own); /* behind x and id */
+        laid.line = (float *)sampi_lay(&arrays, lines);
+        laid.scratch = (float *)sampi_lay(&arrays, lines);
+        laid.sum = (uint64_t *)sampi_lay(&arrays, sampi_n_tiles(n) * sizeof *laid.sum);
+        laid.change = (sampi_change *)sampi_lay(&arrays, SAMPI_CHANGES * sizeof *laid.change);
+        laid.bits = (uint32_t *)sampi_lay(&arrays, (n + 31) / 32 * sizeof *laid.bits);
+    }
+    if (!arrays.memory) return SAMP_E_NOMEM;
     SAMP_FREE(work->block);
-    work->block = block;
-    work->n = n;
-    work->candidate = (samp_token_data *)(void *)(base + candidate);
-    work->w = (uint64_t *)(void *)(base + w);
-    work->x = (float *)(void *)(base + x);
-    work->id = (int32_t *)(void *)(base + id);
-    work->line = (float *)(void *)(base + line);
-    work->scratch = (float *)(void *)(base + scratch);
-    work->sum = (uint64_t *)(void *)(base + sum);
-    work->change = (sampi_change *)(void *)(base + change);
-    work->bits = (uint32_t *)(void *)(base + bits);
-    work->own = (float *)(void *)(base + own);
+    laid.block = arrays.memory;
+    laid.n = n;
+    *work = laid;
     return SAMP_OK;
 }
 

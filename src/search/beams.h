@@ -71,13 +71,13 @@ static SAMPI_COLD int sampi_beams_begin(samp_beams *b, samp_sampler *const *rows
     const uint64_t n = (uint64_t)b->set.n_beams;
     for (uint64_t i = 0; rows && i < n; i++)
         if (!sampi_past_ready((sampi_sampler *)rows[i])) return SAMP_E_NOMEM;
-    for (int pass = 0; pass < 2; pass++) {
-        uint64_t size = 0;
-        b->leaf = (sampi_leaf *)sampi_beams_lay(b->wide, &size, n, sizeof *b->leaf);
-        b->few = (sampi_runner *)sampi_beams_lay(b->wide, &size, n * k, sizeof *b->few);
-        b->heap = (sampi_candidate *)sampi_beams_lay(b->wide, &size, (uint64_t)b->group_size * k, sizeof *b->heap);
-        if (!pass && !(b->wide = sampi_beams_block(size))) return SAMP_E_NOMEM;
+    sampi_arrays arrays = { NULL, 0, 0 };
+    while (sampi_next_pass(&arrays)) {
+        b->leaf = (sampi_leaf *)sampi_lay(&arrays, n * sizeof *b->leaf);
+        b->few = (sampi_runner *)sampi_lay(&arrays, n * k * sizeof *b->few);
+        b->heap = (sampi_candidate *)sampi_lay(&arrays, (uint64_t)b->group_size * k * sizeof *b->heap);
     }
+    if (!(b->wide = arrays.memory)) return SAMP_E_NOMEM;
     all.n_rows = (size_t)n;
     all.n_vocab_of = NULL;
     const int threads = sampi_batch_threads(&all);

@@ -7,8 +7,8 @@
      beams.h    a step: the candidates of each group sorted by a heap, what ends, what a search saves
      unmask.h   samp_unmask: a draw and a measure of certainty for each position, then the rule
 
-   A search has two blocks of memory: one from samp_beams_init, one from the first step, which knows the vocabulary.
-   Each is laid out in two passes, of which the first only counts. */
+   A search has two blocks of memory: one from samp_beams_init, one from the first step, which knows the
+   vocabulary. */
 
 #define SAMPI_MAX_BEAMS       4096
 #define SAMPI_MAX_BEAM_TOKENS ((int32_t)1 << 20)
@@ -56,25 +56,12 @@ struct samp_beams {
     samp_token *text;      /* [n_beams x max_tokens] the slots */
     int32_t *uses;         /* [n_beams] for a step: statuses of rows, then how many beams continue each beam */
     samp_token *taken;     /* [n_beams] the n_taken tokens that groups have taken in this step, ascending */
-    char *block, *wide;    /* the first block; the second one, whose arrays are: */
+    void *block, *wide;    /* the first block; the second one, whose arrays are: */
     sampi_leaf *leaf;      /* [n_beams] */
     sampi_runner *few;     /* [n_beams x k] */
     sampi_candidate *heap; /* [group_size x k] */
     size_t n_vocab, k;     /* 0 before the first step; k: how many tokens of a row count */
 };
-
-/* Returns memory for n elements of `width` bytes behind those already counted in *size; NULL base: only counts. */
-static void *sampi_beams_lay(char *base, uint64_t *size, uint64_t n, size_t width)
-{
-    const uint64_t at = *size;
-    *size += (n * width + 15) & ~(uint64_t)15;
-    return base ? base + at : NULL;
-}
-
-static char *sampi_beams_block(uint64_t size)
-{
-    return size <= SIZE_MAX / 2 ? (char *)SAMP_MALLOC((size_t)size) : NULL;
-}
 
 SAMP_API SAMPI_COLD int samp_beams_check_params(const samp_beam_params *p, const char **field)
 {
@@ -119,21 +106,21 @@ SAMP_API SAMPI_COLD samp_beams *samp_beams_init(const samp_beam_params *params, 
         b->n_live = 1;
     }
     samp_token *ends = NULL;
-    for (int pass = 0; pass < 2 && !result; pass++) {
+    sampi_arrays arrays = { NULL, 0, 0 };
+    while (!result && sampi_next_pass(&arrays)) {
         const uint64_t n = (uint64_t)b->set.n_beams, all = n * (uint64_t)b->set.max_tokens;
-        uint64_t size = 0;
-        b->live = (sampi_beam *)sampi_beams_lay(b->block, &size, n, sizeof *b->live);
-        b->next = (sampi_beam *)sampi_beams_lay(b->block, &size, n, sizeof *b->next);
-        b->found = (sampi_hypothesis *)sampi_beams_lay(b->block, &size, n, sizeof *b->found);
-        b->own = (samp_sampler **)sampi_beams_lay(b->block, &size, n, sizeof *b->own);
-        b->token = (int32_t *)sampi_beams_lay(b->block, &size, all, sizeof *b->token);
-        b->parent = (int32_t *)sampi_beams_lay(b->block, &size, all, sizeof *b->parent);
-        b->text = (samp_token *)sampi_beams_lay(b->block, &size, all, sizeof *b->text);
-        b->uses = (int32_t *)sampi_beams_lay(b->block, &size, n, sizeof *b->uses);
-        b->taken = (samp_token *)sampi_beams_lay(b->block, &size, n, sizeof *b->taken);
-        ends = (samp_token *)sampi_beams_lay(b->block, &size, (uint64_t)b->set.n_ends, sizeof *ends);
-        if (!pass && !(b->block = sampi_beams_block(size))) result = SAMP_E_NOMEM;
+        b->live = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->live);
+        b->next = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->next);
+        b->found = (sampi_hypothesis *)sampi_lay(&arrays, n * sizeof *b->found);
+        b->own = (samp_sampler **)sampi_lay(&arrays, n * sizeof *b->own);
+        b->token = (int32_t *)sampi_lay(&arrays, all * sizeof *b->token);
+        b->parent = (int32_t *)sampi_lay(&arrays, all * sizeof *b->parent);
+        b->text = (samp_token *)sampi_lay(&arrays, all * sizeof *b->text);
+        b->uses = (int32_t *)sampi_lay(&arrays, n * sizeof *b->uses);
+        b->taken = (samp_token *)sampi_lay(&arrays, n * sizeof *b->taken);
+        ends = (samp_token *)sampi_lay(&arrays, (uint64_t)b->set.n_ends * sizeof *ends);
     }
+    if (!result && !(b->block = arrays.memory)) result = SAMP_E_NOMEM;
     for (int32_t i = 0; !result && i < b->set.n_ends; i++) { /* inserted in order */
         int32_t at = i;
         for (; at > 0 && ends[at - 1] > params->ends[i]; at--) ends[at] = ends[at - 1];
