@@ -321,6 +321,6 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
     }
     if (sampi_traits_of(s->kind)->hooks->free) sampi_traits_of(s->kind)->hooks->free(s);
     SAMP_FREE(s->work.block);
-    SAMP_FREE(s->past.who);
+    SAMP_FREE(s->past.noted);
     SAMP_FREE(s);
 }

@@ -5,12 +5,12 @@
 
 /* The notes of a sampler: one record for each accepted token. A record has the old values of everything that the token
    changed in the sampler and its members (life/rollback.h), as words of four bytes. The two arrays are in one block of
-   memory, which begins with `who`. */
+   memory, which begins with `noted`. */
 typedef struct sampi_past {
-    sampi_sampler **who;       /* [n_who] the samplers that have words in a record */
+    sampi_sampler **noted;     /* [n_noted] the samplers that have words in a record */
     uint32_t *word;            /* [depth + 1][width] the records */
     size_t bytes;              /* the size of the block */
-    uint32_t n_who, width;     /* the number of samplers in who; of words in a record */
+    uint32_t n_noted, width;   /* the number of samplers in noted; of words in a record */
     int32_t depth, size, next; /* how many tokens can be taken back: at most, now; the index of the next record */
     bool made;                 /* the arrays exist; they are valid if n_edits equals that of the sampler */
     bool open;                 /* the record `next` has been written, and its token is not accepted yet */

@@ -46,12 +46,12 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 {
     sampi_past *past = &s->past;
     sampi_record r = { mode, past->word, (uint32_t)past->next * past->width };
-    for (uint32_t i = 0; i < past->n_who; i++) sampi_record_sampler(past->who[i], &r);
+    for (uint32_t i = 0; i < past->n_noted; i++) sampi_record_sampler(past->noted[i], &r);
     if (past->draws) sampi_record_words(&r, &s->position, 2);
 }
 
-/* Lists in past->who those of s and its members that have words in a record, and adds the number of their words to
-   past->width. If past->who is NULL, it only counts. */
+/* Lists in past->noted those of s and its members that have words in a record, and adds the number of their words to
+   past->width. If past->noted is NULL, it only counts. */
 static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
 {
     sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
@@ -59,8 +59,8 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
     past->draws |= sampi_traits_of(s->kind)->stream && !s->off;
     sampi_record_sampler(s, &r);
     if (r.n == 0) return;
-    if (past->who) past->who[past->n_who] = s;
-    past->n_who++;
+    if (past->noted) past->noted[past->n_noted] = s;
+    past->n_noted++;
     past->width += r.n;
 }
 
@@ -72,22 +72,22 @@ static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
     memset(&count, 0, sizeof count);
     sampi_past_members(&count, s);
     if (count.draws) count.width += 2; /* the position */
-    size_t list = count.n_who * sizeof *count.who, bytes = list + ((size_t)depth + 1) * count.width * 4;
+    size_t list = count.n_noted * sizeof *count.noted, bytes = list + ((size_t)depth + 1) * count.width * 4;
     if (count.width && bytes > past->bytes) {
         void *block = SAMP_MALLOC(bytes);
         if (!block) return false;
-        SAMP_FREE(past->who);
-        past->who = (sampi_sampler **)block;
+        SAMP_FREE(past->noted);
+        past->noted = (sampi_sampler **)block;
         past->bytes = bytes;
     }
-    count.who = past->who;
+    count.noted = past->noted;
     count.bytes = past->bytes;
     count.depth = depth;
     count.made = true;
     count.n_edits = s->n_edits;
-    if (count.width) count.word = (uint32_t *)(void *)((char *)count.who + list);
+    if (count.width) count.word = (uint32_t *)(void *)((char *)count.noted + list);
     *past = count;
-    past->n_who = 0;
+    past->n_noted = 0;
     if (list) sampi_past_members(past, s);
     past->width = count.width;
     return true;
@@ -151,7 +151,7 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
     if (!s) return SAMP_E_NULL;
     if (depth < 0 || depth > SAMPI_MAX_PAST) return SAMP_E_RANGE;
     if (depth == 0) {
-        SAMP_FREE(s->past.who);
+        SAMP_FREE(s->past.noted);
         memset(&s->past, 0, sizeof s->past);
     } else if (!samp_status(sampler, NULL) && !s->owner && !sampi_past_make(s, depth)) {
         return SAMP_E_NOMEM;
