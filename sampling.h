@@ -226,95 +226,95 @@
 /* The rooms of src/, and the line where each begins:
 
        2 api/opening.h                   10590 watermark/function.h            26619 grammar/accepting.h
-     322 api/config.h                    10703 watermark/text.h                26959 grammar/history.h
-     353 api/types.h                     10889 watermark/draw.h                27060 grammar/waiting.h
-     675 api/missing.h                   11094 samplers/mirostat.h             27367 grammar/room.h
-     690 api/sample.h                    11317 samplers/adaptive_p.h           27733 grammar/sampler.h
-     892 api/chains.h                    11466 samplers/ras.h                  27987 grammar/forced.h
-    1198 api/samplers.h                  11529 samplers/replay.h               28174 grammar/hooks.h
-    1592 api/gumbel.h                    11580 samplers/custom.h               28295 schema/head.h
-    1621 api/operator.h                  11629 config/describe.h               28510 schema/errors.h
-    1680 api/kv.h                        11798 config/from_params.h            28625 schema/collections.h
-    1877 api/llama_cpp.h                 11854 config/orders.h                 28658 schema/references.h
-    1925 api/text_error.h                12126 config/numbers.h                28974 schema/strings.h
-    1944 api/grammar.h                   12271 config/set.h                    29039 schema/numbers.h
-    2293 api/shards.h                    12447 config/texts.h                  29260 schema/sets.h
-    2406 api/peers.h                     12626 config/settings.h               29536 schema/formats.h
-    2552 api/drafts.h                    12741 life/rollback.h                 29815 schema/scalars.h
-    2711 api/constraints.h               12979 life/chain.h                    30131 schema/styles.h
-    3114 api/watermark.h                 13275 life/members.h                  30299 schema/goals.h
-    3288 api/stop.h                      13385 life/update.h                   30539 schema/tagged.h
-    3428 api/vocab.h                     13555 life/copy.h                     30612 schema/alternatives.h
-    3471 api/search.h                    13724 rows/row.h                      31152 schema/objects.h
-    3653 api/parts.h                     13924 rows/reserve.h                  31741 schema/arrays.h
-    3705 base/switches.h                 14001 rows/pieces.h                   32109 schema/satisfiable.h
-    4008 base/random.h                   14110 rows/compact.h                  32277 schema/whole.h
-    4028 base/mt19937.h                  14290 rows/sums.h                     32460 tags/head.h
-    4100 base/exact.h                    14417 rows/changes.h                  32587 tags/words.h
-    4317 base/bits128.h                  14494 rows/cuts.h                     32703 tags/inside.h
-    4393 base/elements.h                 14950 rows/typical.h                  32847 tags/formats.h
-    4519 watermark/colours.h             15258 rows/tail_free.h                33292 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15326 rows/selecting.h                33541 grammar/grammars.h
-    4604 kernels/contract.h              15469 rows/mirostat.h                 33609 peers/tables.h
-    4690 kernels/scalar.h                15549 watermark/rows.h                34068 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15659 rows/flat.h                     34564 peers/llama_server.h
-    4903 kernels/sets.h                  15729 rows/logprobs.h                 34632 peers/stops.h
-    4952 kernels/vectors.h               15872 rows/support.h                  34691 peers/wishes.h
-    5034 kernels/avx512.h                16017 rows/step.h                     34733 peers/fields.h
-    5119 kernels/avx2.h                  16034 run/apply.h                     35044 peers/requests.h
-    5183 kernels/sse2.h                  16100 run/writing.h                   35252 vocab/pieces.h
-    5200 kernels/neon.h                  16199 run/arrays.h                    35430 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16287 run/walk.h                      35648 vocab/gguf.h
-    5239 kernels/generic.h               16395 run/again.h                     35823 shards/head.h
-    5259 kernels/shared.h                16460 run/finish.h                    35908 shards/bytes.h
-    5383 kernels/passes.h                16501 run/draw.h                      36005 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16589 run/sample.h                    36294 shards/row.h
-    6119 kernels/check.h                 16726 run/explain.h                   36417 shards/answers.h
-    6141 kernels/dispatch.h              16841 watermark/making.h              36861 shards/logprobs.h
-    6340 core/thresholds.h               17062 watermark/tails.h               37119 shards/taking.h
-    6435 core/array.h                    17159 watermark/detect.h              37256 shards/asking.h
-    6850 core/table.h                    17384 run/verify.h                    37385 shards/prefix.h
-    7022 core/windows.h                  17489 run/batch.h                     37607 shards/plans.h
-    7110 constraints/record.h            17675 run/replay.h                    38053 samplers/plans.h
-    7180 watermark/record.h              17760 run/guide.h                     38315 shards/way.h
-    7199 rows/work.h                     17801 life/state.h                    38461 shards/memory.h
-    7232 life/past.h                     17962 operator/weights.h              38524 shards/batch.h
-    7291 core/record.h                   18037 operator/search.h               38928 drafts/head.h
-    7456 core/plans.h                    18168 operator/run.h                  38979 drafts/block.h
-    7482 core/fields.h                   18328 kv/cells.h                      39161 drafts/tree.h
-    7579 core/owners.h                   18352 kv/making.h                     39284 drafts/relaxed.h
-    7646 core/mt19937.h                  18572 kv/slot.h                       39365 drafts/ngram.h
-    7701 core/no_mt19937.h               18704 kv/sequences.h                  39501 search/head.h
-    7725 core/making.h                   18834 kv/data.h                       39708 search/rows.h
-    7883 core/streams.h                  18963 kv/update.h                     39790 search/states.h
-    7919 life/state_fields.h             19081 kv/state.h                      39877 search/beams.h
-    8007 samplers/llama_cpp.h            19280 llama_cpp/functions.h           40260 search/unmask.h
-    8147 samplers/logit_bias.h           19342 llama_cpp/object.h              40406 text/automaton.h
-    8231 samplers/patch.h                19395 llama_cpp/vocabulary.h          40477 grammar/patterns.h
-    8279 samplers/penalties.h            19470 text/reading.h                  40626 constraints/automaton.h
-    8421 samplers/dry.h                  19576 text/strings.h                  40665 constraints/making.h
-    8953 samplers/cut.h                  19674 text/values.h                   40911 constraints/sampler.h
-    8973 samplers/top_n_sigma.h          19828 text/documents.h                41000 constraints/constructors.h
-    9109 samplers/top_k.h                19901 grammar/head.h                  41378 constraints/patterns.h
-    9164 samplers/tail_free.h            19905 grammar/tree.h                  41467 constraints/looking.h
-    9281 samplers/typical.h              20555 grammar/building.h              41537 constraints/thinking.h
-    9342 samplers/top_p.h                20955 grammar/finishing.h             41780 constraints/schedule.h
-    9378 samplers/min_p.h                21258 grammar/reading.h               41863 constraints/accepting.h
-    9414 samplers/by_sums.h              21347 grammar/gbnf.h                  42044 constraints/drawing.h
-    9543 samplers/top_h.h                21640 grammar/regex.h                 42281 constraints/state.h
-    9593 samplers/min_k.h                22057 grammar/derivatives.h           42345 constraints/kind.h
-    9652 samplers/xtc.h                  22749 grammar/searching.h             42404 constraints/top_p_decay.h
-    9773 samplers/infill.h               23033 grammar/vocabulary.h            42480 constraints/timestamps.h
-    9880 samplers/temperature.h          23487 grammar/triggers.h              42674 constraints/accessors.h
-   10049 samplers/smoothing.h            23961 grammar/matcher.h               42781 stop/head.h
-   10130 samplers/softmax.h              24244 grammar/cache.h                 42846 stop/search.h
-   10159 samplers/drafted.h              24527 grammar/moving.h                42967 stop/making.h
-   10184 samplers/greedy.h               24978 grammar/visits.h                43124 stop/text.h
-   10214 samplers/choose.h               25268 grammar/states.h                43276 stop/patterns.h
-   10300 samplers/ratio.h                25445 grammar/items.h                 43348 stop/settings.h
-   10364 samplers/draw.h                 25569 grammar/masks.h                 43379 core/kinds.h
-   10454 samplers/dist.h                 25813 grammar/runs.h                  43421 base/restore.h
-   10480 samplers/gumbel.h               26025 grammar/entries.h               43434 api/license.h
+     322 api/config.h                    10703 watermark/text.h                26958 grammar/history.h
+     353 api/types.h                     10889 watermark/draw.h                27059 grammar/waiting.h
+     675 api/missing.h                   11094 samplers/mirostat.h             27366 grammar/room.h
+     690 api/sample.h                    11317 samplers/adaptive_p.h           27732 grammar/sampler.h
+     892 api/chains.h                    11466 samplers/ras.h                  27986 grammar/forced.h
+    1198 api/samplers.h                  11529 samplers/replay.h               28173 grammar/hooks.h
+    1592 api/gumbel.h                    11580 samplers/custom.h               28294 schema/head.h
+    1621 api/operator.h                  11629 config/describe.h               28509 schema/errors.h
+    1680 api/kv.h                        11798 config/from_params.h            28624 schema/collections.h
+    1877 api/llama_cpp.h                 11854 config/orders.h                 28657 schema/references.h
+    1925 api/text_error.h                12126 config/numbers.h                28973 schema/strings.h
+    1944 api/grammar.h                   12271 config/set.h                    29038 schema/numbers.h
+    2293 api/shards.h                    12447 config/texts.h                  29259 schema/sets.h
+    2406 api/peers.h                     12626 config/settings.h               29535 schema/formats.h
+    2552 api/drafts.h                    12741 life/rollback.h                 29814 schema/scalars.h
+    2711 api/constraints.h               12979 life/chain.h                    30130 schema/styles.h
+    3114 api/watermark.h                 13275 life/members.h                  30298 schema/goals.h
+    3288 api/stop.h                      13385 life/update.h                   30538 schema/tagged.h
+    3428 api/vocab.h                     13555 life/copy.h                     30611 schema/alternatives.h
+    3471 api/search.h                    13724 rows/row.h                      31151 schema/objects.h
+    3653 api/parts.h                     13924 rows/reserve.h                  31740 schema/arrays.h
+    3705 base/switches.h                 14001 rows/pieces.h                   32108 schema/satisfiable.h
+    4008 base/random.h                   14110 rows/compact.h                  32276 schema/whole.h
+    4028 base/mt19937.h                  14290 rows/sums.h                     32459 tags/head.h
+    4100 base/exact.h                    14417 rows/changes.h                  32586 tags/words.h
+    4317 base/bits128.h                  14494 rows/cuts.h                     32702 tags/inside.h
+    4393 base/elements.h                 14950 rows/typical.h                  32846 tags/formats.h
+    4519 watermark/colours.h             15258 rows/tail_free.h                33291 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15326 rows/selecting.h                33540 grammar/grammars.h
+    4604 kernels/contract.h              15469 rows/mirostat.h                 33608 peers/tables.h
+    4690 kernels/scalar.h                15549 watermark/rows.h                34067 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15659 rows/flat.h                     34563 peers/llama_server.h
+    4903 kernels/sets.h                  15729 rows/logprobs.h                 34631 peers/stops.h
+    4952 kernels/vectors.h               15872 rows/support.h                  34690 peers/wishes.h
+    5034 kernels/avx512.h                16017 rows/step.h                     34732 peers/fields.h
+    5119 kernels/avx2.h                  16034 run/apply.h                     35043 peers/requests.h
+    5183 kernels/sse2.h                  16100 run/writing.h                   35251 vocab/pieces.h
+    5200 kernels/neon.h                  16199 run/arrays.h                    35429 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16287 run/walk.h                      35647 vocab/gguf.h
+    5239 kernels/generic.h               16395 run/again.h                     35822 shards/head.h
+    5259 kernels/shared.h                16460 run/finish.h                    35907 shards/bytes.h
+    5383 kernels/passes.h                16501 run/draw.h                      36004 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16589 run/sample.h                    36293 shards/row.h
+    6119 kernels/check.h                 16726 run/explain.h                   36416 shards/answers.h
+    6141 kernels/dispatch.h              16841 watermark/making.h              36860 shards/logprobs.h
+    6340 core/thresholds.h               17062 watermark/tails.h               37118 shards/taking.h
+    6435 core/array.h                    17159 watermark/detect.h              37255 shards/asking.h
+    6850 core/table.h                    17384 run/verify.h                    37384 shards/prefix.h
+    7022 core/windows.h                  17489 run/batch.h                     37606 shards/plans.h
+    7110 constraints/record.h            17675 run/replay.h                    38052 samplers/plans.h
+    7180 watermark/record.h              17760 run/guide.h                     38314 shards/way.h
+    7199 rows/work.h                     17801 life/state.h                    38460 shards/memory.h
+    7232 life/past.h                     17962 operator/weights.h              38523 shards/batch.h
+    7291 core/record.h                   18037 operator/search.h               38927 drafts/head.h
+    7456 core/plans.h                    18168 operator/run.h                  38978 drafts/block.h
+    7482 core/fields.h                   18328 kv/cells.h                      39160 drafts/tree.h
+    7579 core/owners.h                   18352 kv/making.h                     39283 drafts/relaxed.h
+    7646 core/mt19937.h                  18572 kv/slot.h                       39364 drafts/ngram.h
+    7701 core/no_mt19937.h               18704 kv/sequences.h                  39500 search/head.h
+    7725 core/making.h                   18834 kv/data.h                       39707 search/rows.h
+    7883 core/streams.h                  18963 kv/update.h                     39789 search/states.h
+    7919 life/state_fields.h             19081 kv/state.h                      39876 search/beams.h
+    8007 samplers/llama_cpp.h            19280 llama_cpp/functions.h           40259 search/unmask.h
+    8147 samplers/logit_bias.h           19342 llama_cpp/object.h              40405 text/automaton.h
+    8231 samplers/patch.h                19395 llama_cpp/vocabulary.h          40476 grammar/patterns.h
+    8279 samplers/penalties.h            19470 text/reading.h                  40625 constraints/automaton.h
+    8421 samplers/dry.h                  19576 text/strings.h                  40664 constraints/making.h
+    8953 samplers/cut.h                  19674 text/values.h                   40910 constraints/sampler.h
+    8973 samplers/top_n_sigma.h          19828 text/documents.h                40999 constraints/constructors.h
+    9109 samplers/top_k.h                19901 grammar/head.h                  41377 constraints/patterns.h
+    9164 samplers/tail_free.h            19905 grammar/tree.h                  41466 constraints/looking.h
+    9281 samplers/typical.h              20555 grammar/building.h              41536 constraints/thinking.h
+    9342 samplers/top_p.h                20955 grammar/finishing.h             41779 constraints/schedule.h
+    9378 samplers/min_p.h                21258 grammar/reading.h               41862 constraints/accepting.h
+    9414 samplers/by_sums.h              21347 grammar/gbnf.h                  42043 constraints/drawing.h
+    9543 samplers/top_h.h                21640 grammar/regex.h                 42280 constraints/state.h
+    9593 samplers/min_k.h                22057 grammar/derivatives.h           42344 constraints/kind.h
+    9652 samplers/xtc.h                  22749 grammar/searching.h             42403 constraints/top_p_decay.h
+    9773 samplers/infill.h               23033 grammar/vocabulary.h            42479 constraints/timestamps.h
+    9880 samplers/temperature.h          23487 grammar/triggers.h              42673 constraints/accessors.h
+   10049 samplers/smoothing.h            23961 grammar/matcher.h               42780 stop/head.h
+   10130 samplers/softmax.h              24244 grammar/cache.h                 42845 stop/search.h
+   10159 samplers/drafted.h              24527 grammar/moving.h                42966 stop/making.h
+   10184 samplers/greedy.h               24978 grammar/visits.h                43123 stop/text.h
+   10214 samplers/choose.h               25268 grammar/states.h                43275 stop/patterns.h
+   10300 samplers/ratio.h                25445 grammar/items.h                 43347 stop/settings.h
+   10364 samplers/draw.h                 25569 grammar/masks.h                 43378 core/kinds.h
+   10454 samplers/dist.h                 25813 grammar/runs.h                  43420 base/restore.h
+   10480 samplers/gumbel.h               26025 grammar/entries.h               43433 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -7578,8 +7578,8 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 
 /* ---- src/core/owners.h ---- */
 /* ---- the record's parts, and its owners ----
-  Functions on one sampler: where its parts (the arrays behind its record) are, how an edit is counted in all chains
-     that hold it, its serial number, and how it affects a selection. */
+  Functions on one sampler: where its parts are, how an edit is counted in all chains that hold it, its serial number,
+     and how it affects a selection. */
 
 /* Returns part i of a sampler, an array behind its record, to read or to write. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
@@ -7646,7 +7646,7 @@ static SAMPI_COLD sampi_effect sampi_effect_on_selection(const sampi_sampler *s,
 /* ---- src/core/mt19937.h ---- */
 /* ---- a sampler's mt19937 ----
   The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); its state is the sampler's part
-     0 (the first array behind its record). */
+     0. */
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 
@@ -14280,7 +14280,7 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Keeps the first `keep` tokens in order (logit descending, id ascending), or all unmasked ones if there are fewer. */
+/* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);
@@ -14390,7 +14390,7 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
+/* A prefix of a compact row: the first n tokens in order. */
 typedef struct sampi_prefix {
     size_t n;
     float last; /* the logit of the prefix's last token */
@@ -14891,7 +14891,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* The tokens of a compact row that reach xtc's threshold. */
 typedef struct sampi_reach {
-    size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
+    size_t n, last; /* their number; the index of the last of them in order */
     bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 
@@ -15675,7 +15675,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* The members of a chain as one list, for the fast path (the code that works on a row of logits without an array). */
+/* The members of a chain as one list, for the fast path. */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
     sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] members that are on, but no softmax: it only sorts and sets p */
@@ -25457,7 +25457,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_mark_used(&sampi_dfa_state_at(m, state)->used, m->now);
 }
 
-/* Adds an item (a state in a call frame) to the parser's current step, unless the step has it already. */
+/* Adds an item to the parser's current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
@@ -25493,7 +25493,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* Returns from a frame (a call of a rule): all edges that wait for the frame continue. */
+/* Returns from a frame: all edges that wait for the frame continue. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
@@ -26677,7 +26677,7 @@ static sampi_item *sampi_kept_item_at(const sampi_matcher *m, int32_t i)
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames (calls of rules) that an item can return to: the frame's rule becomes ~rule. */
+/* Marks the frames that an item can return to: the frame's rule becomes ~rule. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
     /* room for a stack of the call frames whose edges must be followed; later a table of the frames' new numbers */
@@ -26700,8 +26700,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Marks the edges of a frame (a call of a rule) that is kept and gets the number `frame`: their `next` becomes -2 -
-   frame. */
+/* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -35907,8 +35906,8 @@ static const struct {
 
 /* ---- src/shards/bytes.h ---- */
 /* ---- shards: messages as bytes ----
-  Functions that read and write a message's head and its parcels (the records of a message) in place, little-endian.
-     shards/head.h lists their members. */
+  Functions that read and write a message's head and its parcels in place, little-endian. shards/head.h lists their
+     members. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {

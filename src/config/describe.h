@@ -128,8 +128,8 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
 }
 
 /* Appends the text of one sampler, or of the members of a chain with " -> " between them. A chain in a chain is in
-   brackets. A '?' before a name says that the sampler is off (changes nothing). A '!' says that it carries an error;
-   then only the name is written, and samp_status has the error. */
+   brackets. A '?' before a name says that the sampler is off. A '!' says that it carries an error; then only the name
+   is written, and samp_status has the error. */
 static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {

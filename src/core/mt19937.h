@@ -1,7 +1,7 @@
 /* ---- a sampler's mt19937 ----
    The random source of samplers that draw in llama.cpp's arithmetic (SAMP_RNG_MT19937); its state is the sampler's part
-   0 (the first array behind its record). The core calls that arithmetic only through this room and the rooms called
-   llama_cpp. With SAMP_NO_MT19937, core/no_mt19937.h takes their place. */
+   0. The core calls that arithmetic only through this room and the rooms called llama_cpp. With SAMP_NO_MT19937,
+   core/no_mt19937.h takes their place. */
 
 #define SAMPI_RNG_NAMES "philox or mt19937"
 

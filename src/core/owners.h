@@ -1,6 +1,6 @@
 /* ---- the record's parts, and its owners ----
-   Functions on one sampler: where its parts (the arrays behind its record) are, how an edit is counted in all chains
-   that hold it, its serial number, and how it affects a selection. */
+   Functions on one sampler: where its parts are, how an edit is counted in all chains that hold it, its serial number,
+   and how it affects a selection. */
 
 /* Returns part i of a sampler, an array behind its record, to read or to write. The comments on the record's union say
    what each part holds. */

@@ -1,7 +1,7 @@
 /* ---- grammars: a token is accepted ----
    The items, which are the matcher's position in the text, move from the position before a token to the one behind it:
-   by the token's bytes, or by its number where the grammar names the token (<think>). This room also drops frames
-   (calls of rules) that no item can return to, so that their memory does not grow with the text. */
+   by the token's bytes, or by its number where the grammar names the token (<think>). This room also drops frames that
+   no item can return to, so that their memory does not grow with the text. */
 
 /* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
 static void sampi_discard_prepared(sampi_matcher *m)
@@ -60,8 +60,8 @@ static sampi_item *sampi_kept_item_at(const sampi_matcher *m, int32_t i)
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Marks the frames (calls of rules) that an item can return to: the frame's rule becomes ~rule. Returns false if there
-   is no memory for this. */
+/* Marks the frames that an item can return to: the frame's rule becomes ~rule. Returns false if there is no memory for
+   this. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
     /* room for a stack of the call frames whose edges must be followed; later a table of the frames' new numbers */
@@ -84,8 +84,7 @@ static bool sampi_mark_frames(sampi_matcher *m)
     return true;
 }
 
-/* Marks the edges of a frame (a call of a rule) that is kept and gets the number `frame`: their `next` becomes -2 -
-   frame. */
+/* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
 static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
@@ -290,7 +289,8 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
      5. a cache for this call alone, if other calls fill that cache too;
      6. the room of the earlier positions, because continuing is more useful than a rollback.
 
-   Returns false if all of these were tried. */
+   The turns of turn->n: up to KEPT a cache as in 1 and 2; WIDE 3; up to EMPTY 4; OWN 5. Returns false if all of these
+   were tried. */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };

@@ -13,7 +13,7 @@ static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
     sampi_mark_used(&sampi_dfa_state_at(m, state)->used, m->now);
 }
 
-/* Adds an item (a state in a call frame) to the parser's current step, unless the step has it already. */
+/* Adds an item to the parser's current step, unless the step has it already. */
 static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
     if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
@@ -49,7 +49,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
-/* Returns from a frame (a call of a rule): all edges that wait for the frame continue. */
+/* Returns from a frame: all edges that wait for the frame continue. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {

@@ -1,8 +1,7 @@
 /* ---- grammars: the sampler ----
    This room has samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample,
-   _forced, ...). The sampler's ctx is a matcher (a grammar with a position in a text). The sampler's apply masks the
-   tokens that the matcher does not allow. Its accept reads a token; if the token is not allowed, it returns
-   SAMP_E_RANGE, and nothing has changed. */
+   _forced, ...). The sampler's ctx is a matcher. The sampler's apply masks the tokens that the matcher does not allow.
+   Its accept reads a token; if the token is not allowed, it returns SAMP_E_RANGE, and nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {

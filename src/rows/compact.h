@@ -178,8 +178,8 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Keeps the first `keep` tokens in order (logit descending, id ascending), or all unmasked ones if there are fewer. The
-   row becomes compact. Its tokens stay sorted by id, and top stays. */
+/* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. The row becomes compact. Its tokens
+   stay sorted by id, and top stays. */
 static void sampi_keep_first(sampi_row *row, size_t keep)
 {
     sampi_gather_first(row, keep);

@@ -437,7 +437,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
 
 /* The tokens of a compact row that reach xtc's threshold. */
 typedef struct sampi_reach {
-    size_t n, last; /* their number; the index of the last of them in order (logit descending, id ascending) */
+    size_t n, last; /* their number; the index of the last of them in order */
     bool is_sure;   /* both bounds of the threshold give the same tokens */
 } sampi_reach;
 

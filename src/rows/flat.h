@@ -17,7 +17,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
-/* The members of a chain as one list, for the fast path (the code that works on a row of logits without an array). */
+/* The members of a chain as one list, for the fast path. */
 typedef struct sampi_flat_chain {
     sampi_sampler *member[SAMPI_MOST_MEMBERS]; /* [n_members] all members, in order */
     sampi_sampler *list[SAMPI_MOST_MEMBERS];   /* [n] members that are on, but no softmax: it only sorts and sets p */

@@ -56,9 +56,9 @@
      - no logit is NaN or +infinity, and at least one token is not masked;
      - top is the largest element of the row; the changes of a dense row are not counted (sampi_row_max counts them);
      - until the draw ends, `line` holds the maxima of the dense row's lines, without its changes.
-   A fast function (the function with which a kind of sampler works on rows) may return SAMPI_DECLINED. Then the row has
-   the same logits as before, and the chain continues step by step. Only samplers with the flag SAMPI_TAKES_FLOOR get a
-   dense row with a floor; for all others the row is made compact first.
+   A fast function may return SAMPI_DECLINED. Then the row has the same logits as before, and the chain continues step
+   by step. Only samplers with the flag SAMPI_TAKES_FLOOR get a dense row with a floor; for all others the row is made
+   compact first.
 
    THE WORKSPACE is one block of memory (sampi_reserve), which belongs to one draw at a time. An array marked with *
    stays valid after the function that wrote it has returned; the others are free for the next function.

@@ -117,7 +117,7 @@ static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
     return sampi_mass_of(share, sampi_z_hi(range));
 }
 
-/* A prefix of a compact row: the first n tokens in order (logit descending, id ascending). */
+/* A prefix of a compact row: the first n tokens in order. */
 typedef struct sampi_prefix {
     size_t n;
     float last; /* the logit of the prefix's last token */

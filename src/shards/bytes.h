@@ -1,6 +1,6 @@
 /* ---- shards: messages as bytes ----
-   Functions that read and write a message's head and its parcels (the records of a message) in place, little-endian.
-   shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the message. */
+   Functions that read and write a message's head and its parcels in place, little-endian. shards/head.h lists their
+   members. sampi_next_of_message checks that a parcel fits the message. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {
