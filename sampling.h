@@ -295,26 +295,26 @@
     8421 samplers/dry.h                  19576 text/strings.h                  40664 constraints/making.h
     8953 samplers/cut.h                  19674 text/values.h                   40910 constraints/sampler.h
     8973 samplers/top_n_sigma.h          19828 text/documents.h                40999 constraints/constructors.h
-    9109 samplers/top_k.h                19901 grammar/head.h                  41377 constraints/patterns.h
-    9164 samplers/tail_free.h            19905 grammar/tree.h                  41466 constraints/looking.h
-    9281 samplers/typical.h              20555 grammar/building.h              41536 constraints/thinking.h
-    9342 samplers/top_p.h                20955 grammar/finishing.h             41779 constraints/schedule.h
-    9378 samplers/min_p.h                21258 grammar/reading.h               41862 constraints/accepting.h
-    9414 samplers/by_sums.h              21347 grammar/gbnf.h                  42043 constraints/drawing.h
-    9543 samplers/top_h.h                21640 grammar/regex.h                 42280 constraints/state.h
-    9593 samplers/min_k.h                22057 grammar/derivatives.h           42344 constraints/kind.h
-    9652 samplers/xtc.h                  22749 grammar/searching.h             42403 constraints/top_p_decay.h
-    9773 samplers/infill.h               23033 grammar/vocabulary.h            42479 constraints/timestamps.h
-    9880 samplers/temperature.h          23487 grammar/triggers.h              42673 constraints/accessors.h
-   10049 samplers/smoothing.h            23961 grammar/matcher.h               42780 stop/head.h
-   10130 samplers/softmax.h              24244 grammar/cache.h                 42845 stop/search.h
-   10159 samplers/drafted.h              24527 grammar/moving.h                42966 stop/making.h
-   10184 samplers/greedy.h               24978 grammar/visits.h                43123 stop/text.h
-   10214 samplers/choose.h               25268 grammar/states.h                43275 stop/patterns.h
-   10300 samplers/ratio.h                25445 grammar/items.h                 43347 stop/settings.h
-   10364 samplers/draw.h                 25569 grammar/masks.h                 43378 core/kinds.h
-   10454 samplers/dist.h                 25813 grammar/runs.h                  43420 base/restore.h
-   10480 samplers/gumbel.h               26025 grammar/entries.h               43433 api/license.h
+    9109 samplers/top_k.h                19901 grammar/head.h                  41367 constraints/patterns.h
+    9164 samplers/tail_free.h            19905 grammar/tree.h                  41456 constraints/looking.h
+    9281 samplers/typical.h              20555 grammar/building.h              41526 constraints/thinking.h
+    9342 samplers/top_p.h                20955 grammar/finishing.h             41769 constraints/schedule.h
+    9378 samplers/min_p.h                21258 grammar/reading.h               41852 constraints/accepting.h
+    9414 samplers/by_sums.h              21347 grammar/gbnf.h                  42033 constraints/drawing.h
+    9543 samplers/top_h.h                21640 grammar/regex.h                 42270 constraints/state.h
+    9593 samplers/min_k.h                22057 grammar/derivatives.h           42334 constraints/kind.h
+    9652 samplers/xtc.h                  22749 grammar/searching.h             42393 constraints/top_p_decay.h
+    9773 samplers/infill.h               23033 grammar/vocabulary.h            42469 constraints/timestamps.h
+    9880 samplers/temperature.h          23487 grammar/triggers.h              42663 constraints/accessors.h
+   10049 samplers/smoothing.h            23961 grammar/matcher.h               42770 stop/head.h
+   10130 samplers/softmax.h              24244 grammar/cache.h                 42835 stop/search.h
+   10159 samplers/drafted.h              24527 grammar/moving.h                42956 stop/making.h
+   10184 samplers/greedy.h               24978 grammar/visits.h                43113 stop/text.h
+   10214 samplers/choose.h               25268 grammar/states.h                43265 stop/patterns.h
+   10300 samplers/ratio.h                25445 grammar/items.h                 43337 stop/settings.h
+   10364 samplers/draw.h                 25569 grammar/masks.h                 43368 core/kinds.h
+   10454 samplers/dist.h                 25813 grammar/runs.h                  43410 base/restore.h
+   10480 samplers/gumbel.h               26025 grammar/entries.h               43423 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -41190,48 +41190,38 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return samp_init_no_repeat_ngram_except(n, last_n, NULL, 0);
 }
 
-/* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */
-static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
-                                          int32_t last_n, int32_t every)
+/* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
+static SAMPI_COLD void sampi_builder_loop(sampi_builder *builder, const samp_loop *loop)
 {
-    sampi_require(t, min_period >= 1, SAMP_E_RANGE, "min_period");
-    sampi_require(t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
-    sampi_require(t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
-    sampi_require(t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
-    sampi_require(t, every >= 1, SAMP_E_RANGE, "every");
-}
-static SAMPI_COLD void sampi_set_loop(sampi_constraint *r, int32_t min_period, int32_t max_period, int32_t copies,
-                                      int32_t last_n, int32_t every)
-{
-    r->shortest = min_period;
-    r->longest = max_period;
-    r->copies = copies;
-    r->last_n = last_n;
-    r->every = every;
-    r->ring.cap = (uint32_t)last_n;
+    sampi_sampler *t = &builder->t;
+    sampi_constraint *r = &t->u.constraint;
+    if (!loop) return;
+    sampi_require(t, loop->min_period >= 1, SAMP_E_RANGE, "min_period");
+    sampi_require(t, loop->max_period >= loop->min_period && loop->max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE,
+                  "max_period");
+    sampi_require(t, loop->copies >= 2 && loop->copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
+    sampi_require(t, (int64_t)loop->last_n >= (int64_t)loop->copies * loop->min_period, SAMP_E_RANGE, "last_n");
+    sampi_require(t, loop->every >= 1, SAMP_E_RANGE, "every");
+    if (t->status) return;
+    r->shortest = loop->min_period;
+    r->longest = loop->max_period;
+    r->copies = loop->copies;
+    r->last_n = loop->last_n;
+    r->every = loop->every;
+    r->ring.cap = (uint32_t)loop->last_n;
+    r->has_loop = true;
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
                                                          int32_t last_n, int32_t every, float penalty)
 {
+    const samp_loop loop = { min_period, max_period, copies, last_n, every };
     sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_PERIOD, "loop-breaker");
-    sampi_require_loop(&builder.t, min_period, max_period, copies, last_n, every);
-    sampi_set_loop(&builder.t.u.constraint, min_period, max_period, copies, last_n, every);
+    sampi_builder_loop(&builder, &loop);
     builder.t.u.constraint.penalty = penalty;
     builder.t.u.constraint.is_idle = penalty == 0.0f;
     builder.t.u.constraint.room = 1;
     return sampi_builder_make(&builder);
-}
-
-/* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
-static SAMPI_COLD void sampi_builder_loop(sampi_builder *builder, const samp_loop *loop)
-{
-    sampi_constraint *r = &builder->t.u.constraint;
-    if (!loop) return;
-    sampi_require_loop(&builder->t, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
-    if (builder->t.status) return;
-    sampi_set_loop(r, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
-    r->has_loop = true;
 }
 
 /* Makes a loop breaker that finds loops but changes no logit. */

@@ -193,48 +193,38 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return samp_init_no_repeat_ngram_except(n, last_n, NULL, 0);
 }
 
-/* Checks the definition of a loop, and writes it to the record t, for a loop breaker and for a samp_loop. */
-static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
-                                          int32_t last_n, int32_t every)
+/* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
+static SAMPI_COLD void sampi_builder_loop(sampi_builder *builder, const samp_loop *loop)
 {
-    sampi_require(t, min_period >= 1, SAMP_E_RANGE, "min_period");
-    sampi_require(t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
-    sampi_require(t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
-    sampi_require(t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
-    sampi_require(t, every >= 1, SAMP_E_RANGE, "every");
-}
-static SAMPI_COLD void sampi_set_loop(sampi_constraint *r, int32_t min_period, int32_t max_period, int32_t copies,
-                                      int32_t last_n, int32_t every)
-{
-    r->shortest = min_period;
-    r->longest = max_period;
-    r->copies = copies;
-    r->last_n = last_n;
-    r->every = every;
-    r->ring.cap = (uint32_t)last_n;
+    sampi_sampler *t = &builder->t;
+    sampi_constraint *r = &t->u.constraint;
+    if (!loop) return;
+    sampi_require(t, loop->min_period >= 1, SAMP_E_RANGE, "min_period");
+    sampi_require(t, loop->max_period >= loop->min_period && loop->max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE,
+                  "max_period");
+    sampi_require(t, loop->copies >= 2 && loop->copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
+    sampi_require(t, (int64_t)loop->last_n >= (int64_t)loop->copies * loop->min_period, SAMP_E_RANGE, "last_n");
+    sampi_require(t, loop->every >= 1, SAMP_E_RANGE, "every");
+    if (t->status) return;
+    r->shortest = loop->min_period;
+    r->longest = loop->max_period;
+    r->copies = loop->copies;
+    r->last_n = loop->last_n;
+    r->every = loop->every;
+    r->ring.cap = (uint32_t)loop->last_n;
+    r->has_loop = true;
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
                                                          int32_t last_n, int32_t every, float penalty)
 {
+    const samp_loop loop = { min_period, max_period, copies, last_n, every };
     sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_PERIOD, "loop-breaker");
-    sampi_require_loop(&builder.t, min_period, max_period, copies, last_n, every);
-    sampi_set_loop(&builder.t.u.constraint, min_period, max_period, copies, last_n, every);
+    sampi_builder_loop(&builder, &loop);
     builder.t.u.constraint.penalty = penalty;
     builder.t.u.constraint.is_idle = penalty == 0.0f;
     builder.t.u.constraint.room = 1;
     return sampi_builder_make(&builder);
-}
-
-/* Checks and copies the definition of a loop, if there is one, and sizes the window in which loops are searched for. */
-static SAMPI_COLD void sampi_builder_loop(sampi_builder *builder, const samp_loop *loop)
-{
-    sampi_constraint *r = &builder->t.u.constraint;
-    if (!loop) return;
-    sampi_require_loop(&builder->t, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
-    if (builder->t.status) return;
-    sampi_set_loop(r, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
-    r->has_loop = true;
 }
 
 /* Makes a loop breaker that finds loops but changes no logit. */
