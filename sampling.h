@@ -225,96 +225,96 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10590 watermark/function.h            26619 grammar/accepting.h
-     322 api/config.h                    10703 watermark/text.h                26958 grammar/history.h
-     353 api/types.h                     10889 watermark/draw.h                27059 grammar/waiting.h
-     675 api/missing.h                   11094 samplers/mirostat.h             27366 grammar/room.h
-     690 api/sample.h                    11317 samplers/adaptive_p.h           27732 grammar/sampler.h
-     892 api/chains.h                    11466 samplers/ras.h                  27986 grammar/forced.h
-    1198 api/samplers.h                  11529 samplers/replay.h               28173 grammar/hooks.h
-    1592 api/gumbel.h                    11580 samplers/custom.h               28294 schema/head.h
-    1621 api/operator.h                  11629 config/describe.h               28509 schema/errors.h
-    1680 api/kv.h                        11798 config/from_params.h            28624 schema/collections.h
-    1877 api/llama_cpp.h                 11854 config/orders.h                 28657 schema/references.h
-    1925 api/text_error.h                12126 config/numbers.h                28973 schema/strings.h
-    1944 api/grammar.h                   12271 config/set.h                    29038 schema/numbers.h
-    2293 api/shards.h                    12447 config/texts.h                  29259 schema/sets.h
-    2406 api/peers.h                     12626 config/settings.h               29535 schema/formats.h
-    2552 api/drafts.h                    12741 life/rollback.h                 29814 schema/scalars.h
-    2711 api/constraints.h               12979 life/chain.h                    30130 schema/styles.h
-    3114 api/watermark.h                 13275 life/members.h                  30298 schema/goals.h
-    3288 api/stop.h                      13385 life/update.h                   30538 schema/tagged.h
-    3428 api/vocab.h                     13555 life/copy.h                     30611 schema/alternatives.h
-    3471 api/search.h                    13724 rows/row.h                      31151 schema/objects.h
-    3653 api/parts.h                     13924 rows/reserve.h                  31740 schema/arrays.h
-    3705 base/switches.h                 14001 rows/pieces.h                   32108 schema/satisfiable.h
-    4008 base/random.h                   14110 rows/compact.h                  32276 schema/whole.h
-    4028 base/mt19937.h                  14290 rows/sums.h                     32459 tags/head.h
-    4100 base/exact.h                    14417 rows/changes.h                  32586 tags/words.h
-    4317 base/bits128.h                  14494 rows/cuts.h                     32702 tags/inside.h
-    4393 base/elements.h                 14950 rows/typical.h                  32846 tags/formats.h
-    4519 watermark/colours.h             15258 rows/tail_free.h                33291 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15326 rows/selecting.h                33540 grammar/grammars.h
-    4604 kernels/contract.h              15469 rows/mirostat.h                 33608 peers/tables.h
-    4690 kernels/scalar.h                15549 watermark/rows.h                34067 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15659 rows/flat.h                     34563 peers/llama_server.h
-    4903 kernels/sets.h                  15729 rows/logprobs.h                 34631 peers/stops.h
-    4952 kernels/vectors.h               15872 rows/support.h                  34690 peers/wishes.h
-    5034 kernels/avx512.h                16017 rows/step.h                     34732 peers/fields.h
-    5119 kernels/avx2.h                  16034 run/apply.h                     35043 peers/requests.h
-    5183 kernels/sse2.h                  16100 run/writing.h                   35251 vocab/pieces.h
-    5200 kernels/neon.h                  16199 run/arrays.h                    35429 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16287 run/walk.h                      35647 vocab/gguf.h
-    5239 kernels/generic.h               16395 run/again.h                     35822 shards/head.h
-    5259 kernels/shared.h                16460 run/finish.h                    35907 shards/bytes.h
-    5383 kernels/passes.h                16501 run/draw.h                      36004 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16589 run/sample.h                    36293 shards/row.h
-    6119 kernels/check.h                 16726 run/explain.h                   36416 shards/answers.h
-    6141 kernels/dispatch.h              16841 watermark/making.h              36860 shards/logprobs.h
-    6340 core/thresholds.h               17062 watermark/tails.h               37118 shards/taking.h
-    6435 core/array.h                    17159 watermark/detect.h              37255 shards/asking.h
-    6850 core/table.h                    17384 run/verify.h                    37384 shards/prefix.h
-    7022 core/windows.h                  17489 run/batch.h                     37606 shards/plans.h
-    7110 constraints/record.h            17675 run/replay.h                    38052 samplers/plans.h
-    7180 watermark/record.h              17760 run/guide.h                     38314 shards/way.h
-    7199 rows/work.h                     17801 life/state.h                    38460 shards/memory.h
-    7232 life/past.h                     17962 operator/weights.h              38523 shards/batch.h
-    7291 core/record.h                   18037 operator/search.h               38927 drafts/head.h
-    7456 core/plans.h                    18168 operator/run.h                  38978 drafts/block.h
-    7482 core/fields.h                   18328 kv/cells.h                      39160 drafts/tree.h
-    7579 core/owners.h                   18352 kv/making.h                     39283 drafts/relaxed.h
-    7646 core/mt19937.h                  18572 kv/slot.h                       39364 drafts/ngram.h
-    7701 core/no_mt19937.h               18704 kv/sequences.h                  39500 search/head.h
-    7725 core/making.h                   18834 kv/data.h                       39707 search/rows.h
-    7883 core/streams.h                  18963 kv/update.h                     39789 search/states.h
-    7919 life/state_fields.h             19081 kv/state.h                      39876 search/beams.h
-    8007 samplers/llama_cpp.h            19280 llama_cpp/functions.h           40259 search/unmask.h
-    8147 samplers/logit_bias.h           19342 llama_cpp/object.h              40405 text/automaton.h
-    8231 samplers/patch.h                19395 llama_cpp/vocabulary.h          40476 grammar/patterns.h
-    8279 samplers/penalties.h            19470 text/reading.h                  40625 constraints/automaton.h
-    8421 samplers/dry.h                  19576 text/strings.h                  40664 constraints/making.h
-    8953 samplers/cut.h                  19674 text/values.h                   40910 constraints/sampler.h
-    8973 samplers/top_n_sigma.h          19828 text/documents.h                40999 constraints/constructors.h
-    9109 samplers/top_k.h                19901 grammar/head.h                  41367 constraints/patterns.h
-    9164 samplers/tail_free.h            19905 grammar/tree.h                  41456 constraints/looking.h
-    9281 samplers/typical.h              20555 grammar/building.h              41526 constraints/thinking.h
-    9342 samplers/top_p.h                20955 grammar/finishing.h             41769 constraints/schedule.h
-    9378 samplers/min_p.h                21258 grammar/reading.h               41852 constraints/accepting.h
-    9414 samplers/by_sums.h              21347 grammar/gbnf.h                  42033 constraints/drawing.h
-    9543 samplers/top_h.h                21640 grammar/regex.h                 42270 constraints/state.h
-    9593 samplers/min_k.h                22057 grammar/derivatives.h           42334 constraints/kind.h
-    9652 samplers/xtc.h                  22749 grammar/searching.h             42393 constraints/top_p_decay.h
-    9773 samplers/infill.h               23033 grammar/vocabulary.h            42469 constraints/timestamps.h
-    9880 samplers/temperature.h          23487 grammar/triggers.h              42663 constraints/accessors.h
-   10049 samplers/smoothing.h            23961 grammar/matcher.h               42770 stop/head.h
-   10130 samplers/softmax.h              24244 grammar/cache.h                 42835 stop/search.h
-   10159 samplers/drafted.h              24527 grammar/moving.h                42956 stop/making.h
-   10184 samplers/greedy.h               24978 grammar/visits.h                43113 stop/text.h
-   10214 samplers/choose.h               25268 grammar/states.h                43265 stop/patterns.h
-   10300 samplers/ratio.h                25445 grammar/items.h                 43337 stop/settings.h
-   10364 samplers/draw.h                 25569 grammar/masks.h                 43368 core/kinds.h
-   10454 samplers/dist.h                 25813 grammar/runs.h                  43410 base/restore.h
-   10480 samplers/gumbel.h               26025 grammar/entries.h               43423 api/license.h
+       2 api/opening.h                   10589 watermark/function.h            26618 grammar/accepting.h
+     322 api/config.h                    10702 watermark/text.h                26958 grammar/history.h
+     353 api/types.h                     10888 watermark/draw.h                27059 grammar/waiting.h
+     675 api/missing.h                   11093 samplers/mirostat.h             27366 grammar/room.h
+     690 api/sample.h                    11316 samplers/adaptive_p.h           27732 grammar/sampler.h
+     892 api/chains.h                    11465 samplers/ras.h                  27986 grammar/forced.h
+    1198 api/samplers.h                  11528 samplers/replay.h               28173 grammar/hooks.h
+    1592 api/gumbel.h                    11579 samplers/custom.h               28294 schema/head.h
+    1621 api/operator.h                  11628 config/describe.h               28509 schema/errors.h
+    1680 api/kv.h                        11797 config/from_params.h            28624 schema/collections.h
+    1877 api/llama_cpp.h                 11853 config/orders.h                 28657 schema/references.h
+    1925 api/text_error.h                12125 config/numbers.h                28973 schema/strings.h
+    1944 api/grammar.h                   12270 config/set.h                    29038 schema/numbers.h
+    2293 api/shards.h                    12446 config/texts.h                  29259 schema/sets.h
+    2406 api/peers.h                     12625 config/settings.h               29535 schema/formats.h
+    2552 api/drafts.h                    12740 life/rollback.h                 29814 schema/scalars.h
+    2711 api/constraints.h               12978 life/chain.h                    30130 schema/styles.h
+    3114 api/watermark.h                 13274 life/members.h                  30298 schema/goals.h
+    3288 api/stop.h                      13384 life/update.h                   30538 schema/tagged.h
+    3428 api/vocab.h                     13554 life/copy.h                     30611 schema/alternatives.h
+    3471 api/search.h                    13723 rows/row.h                      31151 schema/objects.h
+    3653 api/parts.h                     13923 rows/reserve.h                  31740 schema/arrays.h
+    3705 base/switches.h                 14000 rows/pieces.h                   32108 schema/satisfiable.h
+    4008 base/random.h                   14109 rows/compact.h                  32276 schema/whole.h
+    4028 base/mt19937.h                  14289 rows/sums.h                     32459 tags/head.h
+    4100 base/exact.h                    14416 rows/changes.h                  32586 tags/words.h
+    4317 base/bits128.h                  14493 rows/cuts.h                     32702 tags/inside.h
+    4393 base/elements.h                 14949 rows/typical.h                  32846 tags/formats.h
+    4519 watermark/colours.h             15257 rows/tail_free.h                33291 tags/models.h
+    4582 kernels/llama_cpp/contract.h    15325 rows/selecting.h                33540 grammar/grammars.h
+    4604 kernels/contract.h              15468 rows/mirostat.h                 33608 peers/tables.h
+    4690 kernels/scalar.h                15548 watermark/rows.h                34067 peers/values.h
+    4894 kernels/llama_cpp/scalar.h      15658 rows/flat.h                     34563 peers/llama_server.h
+    4903 kernels/sets.h                  15728 rows/logprobs.h                 34631 peers/stops.h
+    4952 kernels/vectors.h               15871 rows/support.h                  34690 peers/wishes.h
+    5034 kernels/avx512.h                16016 rows/step.h                     34732 peers/fields.h
+    5119 kernels/avx2.h                  16033 run/apply.h                     35043 peers/requests.h
+    5183 kernels/sse2.h                  16099 run/writing.h                   35251 vocab/pieces.h
+    5200 kernels/neon.h                  16198 run/arrays.h                    35429 vocab/tokenizer_json.h
+    5223 kernels/wasm.h                  16286 run/walk.h                      35647 vocab/gguf.h
+    5239 kernels/generic.h               16394 run/again.h                     35822 shards/head.h
+    5259 kernels/shared.h                16459 run/finish.h                    35907 shards/bytes.h
+    5383 kernels/passes.h                16500 run/draw.h                      36004 shards/merging.h
+    6067 kernels/llama_cpp/passes.h      16588 run/sample.h                    36293 shards/row.h
+    6119 kernels/check.h                 16725 run/explain.h                   36416 shards/answers.h
+    6141 kernels/dispatch.h              16840 watermark/making.h              36860 shards/logprobs.h
+    6340 core/thresholds.h               17061 watermark/tails.h               37118 shards/taking.h
+    6435 core/array.h                    17158 watermark/detect.h              37255 shards/asking.h
+    6850 core/table.h                    17383 run/verify.h                    37384 shards/prefix.h
+    7021 core/windows.h                  17488 run/batch.h                     37607 shards/plans.h
+    7109 constraints/record.h            17674 run/replay.h                    38053 samplers/plans.h
+    7179 watermark/record.h              17759 run/guide.h                     38315 shards/way.h
+    7198 rows/work.h                     17800 life/state.h                    38461 shards/memory.h
+    7231 life/past.h                     17961 operator/weights.h              38524 shards/batch.h
+    7290 core/record.h                   18036 operator/search.h               38928 drafts/head.h
+    7455 core/plans.h                    18167 operator/run.h                  38979 drafts/block.h
+    7481 core/fields.h                   18327 kv/cells.h                      39161 drafts/tree.h
+    7578 core/owners.h                   18351 kv/making.h                     39284 drafts/relaxed.h
+    7645 core/mt19937.h                  18571 kv/slot.h                       39365 drafts/ngram.h
+    7700 core/no_mt19937.h               18703 kv/sequences.h                  39501 search/head.h
+    7724 core/making.h                   18833 kv/data.h                       39708 search/rows.h
+    7882 core/streams.h                  18962 kv/update.h                     39790 search/states.h
+    7918 life/state_fields.h             19080 kv/state.h                      39877 search/beams.h
+    8006 samplers/llama_cpp.h            19279 llama_cpp/functions.h           40260 search/unmask.h
+    8146 samplers/logit_bias.h           19341 llama_cpp/object.h              40406 text/automaton.h
+    8230 samplers/patch.h                19394 llama_cpp/vocabulary.h          40477 grammar/patterns.h
+    8278 samplers/penalties.h            19469 text/reading.h                  40626 constraints/automaton.h
+    8420 samplers/dry.h                  19575 text/strings.h                  40665 constraints/making.h
+    8952 samplers/cut.h                  19673 text/values.h                   40911 constraints/sampler.h
+    8972 samplers/top_n_sigma.h          19827 text/documents.h                41000 constraints/constructors.h
+    9108 samplers/top_k.h                19900 grammar/head.h                  41368 constraints/patterns.h
+    9163 samplers/tail_free.h            19904 grammar/tree.h                  41457 constraints/looking.h
+    9280 samplers/typical.h              20554 grammar/building.h              41527 constraints/thinking.h
+    9341 samplers/top_p.h                20954 grammar/finishing.h             41770 constraints/schedule.h
+    9377 samplers/min_p.h                21257 grammar/reading.h               41853 constraints/accepting.h
+    9413 samplers/by_sums.h              21346 grammar/gbnf.h                  42034 constraints/drawing.h
+    9542 samplers/top_h.h                21639 grammar/regex.h                 42271 constraints/state.h
+    9592 samplers/min_k.h                22056 grammar/derivatives.h           42335 constraints/kind.h
+    9651 samplers/xtc.h                  22748 grammar/searching.h             42394 constraints/top_p_decay.h
+    9772 samplers/infill.h               23032 grammar/vocabulary.h            42470 constraints/timestamps.h
+    9879 samplers/temperature.h          23486 grammar/triggers.h              42664 constraints/accessors.h
+   10048 samplers/smoothing.h            23960 grammar/matcher.h               42771 stop/head.h
+   10129 samplers/softmax.h              24243 grammar/cache.h                 42836 stop/search.h
+   10158 samplers/drafted.h              24526 grammar/moving.h                42957 stop/making.h
+   10183 samplers/greedy.h               24977 grammar/visits.h                43114 stop/text.h
+   10213 samplers/choose.h               25267 grammar/states.h                43266 stop/patterns.h
+   10299 samplers/ratio.h                25444 grammar/items.h                 43338 stop/settings.h
+   10363 samplers/draw.h                 25568 grammar/masks.h                 43369 core/kinds.h
+   10453 samplers/dist.h                 25812 grammar/runs.h                  43411 base/restore.h
+   10479 samplers/gumbel.h               26024 grammar/entries.h               43424 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6951,8 +6951,7 @@ enum {
     /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
     SAMPI_SAME_IN_LLAMA = 0x80000,
 
-    /* What the kind's plan does, for executors that fetch answers before the plan asks. */
-    /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
+    /* the plan looks for the end of a prefix, or asks for the deviation; an executor may fetch the answer before */
     SAMPI_SEEKS_END = 0x2000000
 };
 
@@ -26811,6 +26810,7 @@ static void sampi_read_again(sampi_matcher *m)
     const int64_t budget = m->d.budget, extra = (int64_t)AGAIN * n;
     const bool waiting = m->lazy.waiting;
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
+    /* led: the number of the last tokens before which the position is kept */
     for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
     sampi_forget_position(m);
     sampi_begin_text(m);
@@ -37447,6 +37447,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
             continue;
         }
         double range = sampi_full_range(row, end->order.mean);
+        /* the last bucket has all tokens beyond it too, or the whole row is in two: begins again, over the row */
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
             return sampi_end_start(row, range, SAMPI_SHARD_FINE, true);
         int floor_side = sampi_floor_side(end, end->floor, i);
@@ -37479,8 +37480,8 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Is the end among the values of RUNS? Their tokens follow those counted in end->mass and end->count. *all says whether
-   they are all tokens of end->population. */
+/* Is the end among the values of RUNS? Their tokens follow those counted in end->mass and end->count. *all: are they
+   all tokens of end->population? If not, the last value is not counted, as more tokens may have it. */
 static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
     sampi_end *end = &row->end;
@@ -37598,7 +37599,7 @@ static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t wan
             const bool more = !all && row->runs->n == row->runs->room && end->is_after;
             return more ? sampi_ask_runs(row, end->population, 0) : (int)SAMP_E_FORMAT;
         }
-        *end = before;
+        *end = before; /* the histogram that came with the runs counts their tokens too */
     }
     return row->hist ? sampi_end_narrow(row) : (int)SAMP_E_FORMAT;
 }

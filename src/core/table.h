@@ -120,8 +120,7 @@ enum {
     /* in llama.cpp's arithmetic too, the sampler's function on a row leaves the candidates that its apply leaves */
     SAMPI_SAME_IN_LLAMA = 0x80000,
 
-    /* What the kind's plan does, for executors that fetch answers before the plan asks. */
-    /* the sampler looks for the end of a prefix by weight or by number, or asks for the deviation */
+    /* the plan looks for the end of a prefix, or asks for the deviation; an executor may fetch the answer before */
     SAMPI_SEEKS_END = 0x2000000
 };
 

@@ -201,6 +201,7 @@ static void sampi_read_again(sampi_matcher *m)
     const int64_t budget = m->d.budget, extra = (int64_t)AGAIN * n;
     const bool waiting = m->lazy.waiting;
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
+    /* led: the number of the last tokens before which the position is kept */
     for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
     sampi_forget_position(m);
     sampi_begin_text(m);

@@ -145,9 +145,9 @@ static void sampi_cache_numbers(const sampi_shared *h, const sampi_cache *cache,
 }
 
 /* Makes the arrays of a plan smaller, so that they and the chunks have at most plan->most bytes. Each gets a share in
-   proportion to what the old cache used, and a quarter more if the old array was full; no array gets more than planned,
-   and each gets a minimum. `used` and `room` are the old cache's numbers of elements; `chunks` is the number of bytes
-   in its chunks. */
+   proportion to what the old cache used: four times as much, and then an eighth less until all fit. An array that was
+   full gets a quarter more; no array gets more than planned, and each gets a minimum. `used` and `room`
+   are the old cache's numbers of elements; `chunks` is the number of bytes in its chunks. */
 static void sampi_cache_shape(const sampi_shared *h, sampi_cache_plan *plan, const int32_t used[4],
                               const int32_t room[4], size_t chunks)
 {

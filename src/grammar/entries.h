@@ -336,8 +336,8 @@ static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t se
 }
 
 /* Returns a state that allows at least as much as the state `here`, if its entry is also this state's: their entries
-   are compared with that of a third state, which allows at most as much. Otherwise returns `here`. The first state of
-   those that share the other two is not worth the comparison. */
+   are compared with that of a third state, which allows at most as much. Otherwise returns `here`. The first state
+   that has these two is not worth the comparison: it may be the only one. */
 static int32_t sampi_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
 {
     const sampi_node node = sampi_dfa_state_at(m, here)->node;

@@ -87,8 +87,9 @@ typedef struct sampi_item {
 } sampi_item;
 
 /* An entry: the tokens that a state allows from certain nodes of the tries. `parent` is 0 or 1 for the roots of both
-   tries; 2 e + 2 or 2 e + 3 for the exits of entry e, which are the nodes where its called rule ended. An entry with
-   an odd parent has exits of its own. An even parent means the outermost frame, behind which nothing can follow. */
+   tries; 2 e + 2 or 2 e + 3 for the exits of entry e (8 and 9: of entry 3), which are the nodes where its called rule
+   ended. An entry with an odd parent has exits of its own. An even parent means the outermost frame,
+   behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;        /* the allowed tokens as a mask; NULL if they are few and `tokens` lists them */

@@ -70,6 +70,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
             continue;
         }
         double range = sampi_full_range(row, end->order.mean);
+        /* the last bucket has all tokens beyond it too, or the whole row is in two: begins again, over the row */
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
             return sampi_end_start(row, range, SAMPI_SHARD_FINE, true);
         int floor_side = sampi_floor_side(end, end->floor, i);
@@ -102,8 +103,8 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Is the end among the values of RUNS? Their tokens follow those counted in end->mass and end->count. *all says whether
-   they are all tokens of end->population. */
+/* Is the end among the values of RUNS? Their tokens follow those counted in end->mass and end->count. *all: are they
+   all tokens of end->population? If not, the last value is not counted, as more tokens may have it. */
 static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
     sampi_end *end = &row->end;
@@ -223,7 +224,7 @@ static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t wan
             const bool more = !all && row->runs->n == row->runs->room && end->is_after;
             return more ? sampi_ask_runs(row, end->population, 0) : (int)SAMP_E_FORMAT;
         }
-        *end = before;
+        *end = before; /* the histogram that came with the runs counts their tokens too */
     }
     return row->hist ? sampi_end_narrow(row) : (int)SAMP_E_FORMAT;
 }
