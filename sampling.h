@@ -16365,9 +16365,9 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
    tokens the index of a token is its id, so the steps find each at once. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
-    const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
+    const unsigned by_rules = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
-    return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
+    return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & by_rules) == by_rules;
 }
 
 /* The array is checked before an edit of the sampler is counted and before anything is written, as in the steps. */
@@ -37569,8 +37569,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
         return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (next->kind != SAMPI_MIN_P) return 0;
     const size_t keep = sampi_listed_above(row, (double)row->max + sampi_ln(next->u.cut.p));
-    const size_t min_keep = sampi_min_keep(next), few = keep > min_keep ? keep : min_keep;
-    return keep < row->n_list && few <= row->n_list ? few : 0;
+    const size_t min_keep = sampi_min_keep(next), kept = keep > min_keep ? keep : min_keep;
+    return keep < row->n_list && kept <= row->n_list ? kept : 0;
 }
 
 /* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens whose logit is at least the floor
@@ -37578,8 +37578,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
 static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = mean > 0.0 ? 0 : sampi_next_keeps(row);
-    if (few) return sampi_keep_listed(row, few);
+    const size_t next_keeps = mean > 0.0 ? 0 : sampi_next_keeps(row);
+    if (next_keeps) return sampi_keep_listed(row, next_keeps);
     if (!row->seeks) {
         row->seeks = true;
         end->want = want;

@@ -85,9 +85,9 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
    tokens the index of a token is its id, so the steps find each at once. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
-    const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
+    const unsigned by_rules = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
-    return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
+    return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & by_rules) == by_rules;
 }
 
 /* The array is checked before an edit of the sampler is counted and before anything is written, as in the steps. */

@@ -194,8 +194,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
         return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (next->kind != SAMPI_MIN_P) return 0;
     const size_t keep = sampi_listed_above(row, (double)row->max + sampi_ln(next->u.cut.p));
-    const size_t min_keep = sampi_min_keep(next), few = keep > min_keep ? keep : min_keep;
-    return keep < row->n_list && few <= row->n_list ? few : 0;
+    const size_t min_keep = sampi_min_keep(next), kept = keep > min_keep ? keep : min_keep;
+    return keep < row->n_list && kept <= row->n_list ? kept : 0;
 }
 
 /* Keeps the shortest prefix with the mass `want` and min_keep tokens, and the tokens whose logit is at least the floor
@@ -203,8 +203,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row)
 static int sampi_find_prefix_end(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = mean > 0.0 ? 0 : sampi_next_keeps(row);
-    if (few) return sampi_keep_listed(row, few);
+    const size_t next_keeps = mean > 0.0 ? 0 : sampi_next_keeps(row);
+    if (next_keeps) return sampi_keep_listed(row, next_keeps);
     if (!row->seeks) {
         row->seeks = true;
         end->want = want;
