@@ -273,48 +273,48 @@
     6141 kernels/dispatch.h              16840 watermark/making.h              36860 shards/logprobs.h
     6340 core/thresholds.h               17061 watermark/tails.h               37118 shards/taking.h
     6435 core/array.h                    17158 watermark/detect.h              37255 shards/asking.h
-    6850 core/table.h                    17383 run/verify.h                    37384 shards/prefix.h
-    7021 core/windows.h                  17488 run/batch.h                     37607 shards/plans.h
-    7109 constraints/record.h            17674 run/replay.h                    38053 samplers/plans.h
-    7179 watermark/record.h              17759 run/guide.h                     38315 shards/way.h
-    7198 rows/work.h                     17800 life/state.h                    38461 shards/memory.h
-    7231 life/past.h                     17961 operator/weights.h              38524 shards/batch.h
-    7290 core/record.h                   18036 operator/search.h               38928 drafts/head.h
-    7455 core/plans.h                    18167 operator/run.h                  38979 drafts/block.h
-    7481 core/fields.h                   18327 kv/cells.h                      39161 drafts/tree.h
-    7578 core/owners.h                   18351 kv/making.h                     39284 drafts/relaxed.h
-    7645 core/mt19937.h                  18571 kv/slot.h                       39365 drafts/ngram.h
-    7700 core/no_mt19937.h               18703 kv/sequences.h                  39501 search/head.h
-    7724 core/making.h                   18833 kv/data.h                       39708 search/rows.h
-    7882 core/streams.h                  18962 kv/update.h                     39790 search/states.h
-    7918 life/state_fields.h             19080 kv/state.h                      39877 search/beams.h
-    8006 samplers/llama_cpp.h            19279 llama_cpp/functions.h           40260 search/unmask.h
-    8146 samplers/logit_bias.h           19341 llama_cpp/object.h              40406 text/automaton.h
-    8230 samplers/patch.h                19394 llama_cpp/vocabulary.h          40477 grammar/patterns.h
-    8278 samplers/penalties.h            19469 text/reading.h                  40626 constraints/automaton.h
-    8420 samplers/dry.h                  19575 text/strings.h                  40665 constraints/making.h
-    8952 samplers/cut.h                  19673 text/values.h                   40911 constraints/sampler.h
-    8972 samplers/top_n_sigma.h          19827 text/documents.h                41000 constraints/constructors.h
-    9108 samplers/top_k.h                19900 grammar/head.h                  41368 constraints/patterns.h
-    9163 samplers/tail_free.h            19904 grammar/tree.h                  41457 constraints/looking.h
-    9280 samplers/typical.h              20554 grammar/building.h              41527 constraints/thinking.h
-    9341 samplers/top_p.h                20954 grammar/finishing.h             41770 constraints/schedule.h
-    9377 samplers/min_p.h                21257 grammar/reading.h               41853 constraints/accepting.h
-    9413 samplers/by_sums.h              21346 grammar/gbnf.h                  42034 constraints/drawing.h
-    9542 samplers/top_h.h                21639 grammar/regex.h                 42271 constraints/state.h
-    9592 samplers/min_k.h                22056 grammar/derivatives.h           42335 constraints/kind.h
-    9651 samplers/xtc.h                  22748 grammar/searching.h             42394 constraints/top_p_decay.h
-    9772 samplers/infill.h               23032 grammar/vocabulary.h            42470 constraints/timestamps.h
-    9879 samplers/temperature.h          23486 grammar/triggers.h              42664 constraints/accessors.h
-   10048 samplers/smoothing.h            23960 grammar/matcher.h               42771 stop/head.h
-   10129 samplers/softmax.h              24243 grammar/cache.h                 42836 stop/search.h
-   10158 samplers/drafted.h              24526 grammar/moving.h                42957 stop/making.h
-   10183 samplers/greedy.h               24977 grammar/visits.h                43114 stop/text.h
-   10213 samplers/choose.h               25267 grammar/states.h                43266 stop/patterns.h
-   10299 samplers/ratio.h                25444 grammar/items.h                 43338 stop/settings.h
-   10363 samplers/draw.h                 25568 grammar/masks.h                 43369 core/kinds.h
-   10453 samplers/dist.h                 25812 grammar/runs.h                  43411 base/restore.h
-   10479 samplers/gumbel.h               26024 grammar/entries.h               43424 api/license.h
+    6850 core/table.h                    17383 run/verify.h                    37385 shards/prefix.h
+    7021 core/windows.h                  17488 run/batch.h                     37608 shards/plans.h
+    7109 constraints/record.h            17674 run/replay.h                    38054 samplers/plans.h
+    7179 watermark/record.h              17759 run/guide.h                     38316 shards/way.h
+    7198 rows/work.h                     17800 life/state.h                    38462 shards/memory.h
+    7231 life/past.h                     17961 operator/weights.h              38525 shards/batch.h
+    7290 core/record.h                   18036 operator/search.h               38929 drafts/head.h
+    7455 core/plans.h                    18167 operator/run.h                  38980 drafts/block.h
+    7481 core/fields.h                   18327 kv/cells.h                      39162 drafts/tree.h
+    7578 core/owners.h                   18351 kv/making.h                     39285 drafts/relaxed.h
+    7645 core/mt19937.h                  18571 kv/slot.h                       39366 drafts/ngram.h
+    7700 core/no_mt19937.h               18703 kv/sequences.h                  39502 search/head.h
+    7724 core/making.h                   18833 kv/data.h                       39709 search/rows.h
+    7882 core/streams.h                  18962 kv/update.h                     39791 search/states.h
+    7918 life/state_fields.h             19080 kv/state.h                      39878 search/beams.h
+    8006 samplers/llama_cpp.h            19279 llama_cpp/functions.h           40261 search/unmask.h
+    8146 samplers/logit_bias.h           19341 llama_cpp/object.h              40407 text/automaton.h
+    8230 samplers/patch.h                19394 llama_cpp/vocabulary.h          40478 grammar/patterns.h
+    8278 samplers/penalties.h            19469 text/reading.h                  40627 constraints/automaton.h
+    8420 samplers/dry.h                  19575 text/strings.h                  40666 constraints/making.h
+    8952 samplers/cut.h                  19673 text/values.h                   40912 constraints/sampler.h
+    8972 samplers/top_n_sigma.h          19827 text/documents.h                41001 constraints/constructors.h
+    9108 samplers/top_k.h                19900 grammar/head.h                  41369 constraints/patterns.h
+    9163 samplers/tail_free.h            19904 grammar/tree.h                  41458 constraints/looking.h
+    9280 samplers/typical.h              20554 grammar/building.h              41528 constraints/thinking.h
+    9341 samplers/top_p.h                20954 grammar/finishing.h             41771 constraints/schedule.h
+    9377 samplers/min_p.h                21257 grammar/reading.h               41854 constraints/accepting.h
+    9413 samplers/by_sums.h              21346 grammar/gbnf.h                  42035 constraints/drawing.h
+    9542 samplers/top_h.h                21639 grammar/regex.h                 42272 constraints/state.h
+    9592 samplers/min_k.h                22056 grammar/derivatives.h           42336 constraints/kind.h
+    9651 samplers/xtc.h                  22748 grammar/searching.h             42395 constraints/top_p_decay.h
+    9772 samplers/infill.h               23032 grammar/vocabulary.h            42471 constraints/timestamps.h
+    9879 samplers/temperature.h          23486 grammar/triggers.h              42665 constraints/accessors.h
+   10048 samplers/smoothing.h            23960 grammar/matcher.h               42772 stop/head.h
+   10129 samplers/softmax.h              24243 grammar/cache.h                 42837 stop/search.h
+   10158 samplers/drafted.h              24526 grammar/moving.h                42958 stop/making.h
+   10183 samplers/greedy.h               24977 grammar/visits.h                43115 stop/text.h
+   10213 samplers/choose.h               25267 grammar/states.h                43267 stop/patterns.h
+   10299 samplers/ratio.h                25444 grammar/items.h                 43339 stop/settings.h
+   10363 samplers/draw.h                 25568 grammar/masks.h                 43370 core/kinds.h
+   10453 samplers/dist.h                 25812 grammar/runs.h                  43412 base/restore.h
+   10479 samplers/gumbel.h               26024 grammar/entries.h               43425 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -37366,7 +37366,8 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* Does what sampi_prefix_with_mass does, tile by tile. */
+/* Returns how many of the n first tokens d, in order, have the mass `want`, but at least min_keep; 0 if all have less.
+   */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {

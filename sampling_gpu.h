@@ -1027,7 +1027,7 @@ typedef struct sampi_gpu_pass {
                                  multiplication by r; there is no other */
     float least;
     uint32_t last;
-    bool direct;              /* true: lanes read full groups from the row itself; see sampi_gpu_cell */
+    bool direct;              /* true: lanes read full groups from the row itself; see sampi_gpu_open_cell */
     float r, max, bar;
     int quarters; /* always 4; the driver's compiler, which cannot see that, does not unroll loops over quarters */
     const sampi_gpu_args *a;

@@ -236,7 +236,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 }
 
 /* Returns a logit after n operations; -inf if one of them removes the token. The passes repeat all operations,
-   append_cell those up to a time that an item records, apply_changed only the newest. */
+   append_wanted those up to a time that an item records, apply_changed only the newest. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -274,7 +274,7 @@ static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint
 
 /* Adds a token to a row's list. Past the list's end only the count grows, by which advance sees that the list was too
    long. For the one team that advances a row (join_changed, repack), whose lanes share the counter. Passes use
-   append_cell. */
+   append_wanted. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
     uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);

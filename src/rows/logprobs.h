@@ -24,7 +24,7 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
 }
 
 /* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. Until
-   sampi_finish_top, the member logprob of an entry holds the logit. */
+   sampi_finish_set, the member logprob of an entry holds the logit. */
 static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;

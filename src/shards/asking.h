@@ -119,7 +119,8 @@ static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data
     return n;
 }
 
-/* Does what sampi_prefix_with_mass does, tile by tile. */
+/* Returns how many of the n first tokens d, in order, have the mass `want`, but at least min_keep; 0 if all have less.
+   Weighs them tile by tile. */
 static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
                                     size_t min_keep)
 {
