@@ -21,6 +21,7 @@
 #define SAMPLING_GRAMMAR
 #include "sampling.h"
 #include "tests/support/case.h"
+#include "tests/support/chain_text.h"
 #include "tests/support/test.h"
 #include "tests/support/told.h"
 
@@ -442,138 +443,59 @@ static void make_long_row(source *s, float *row, size_t n, long_row kind)
 /* A chain, and the rounds that it takes at most where few tokens are left to draw from, and where many are (one more if
    no proposal of eight is accepted, once in 10^11 draws). 0: there is no such row. */
 typedef struct traffic {
-    const char *name;
-    samp_sampler *(*make)(void);
+    const char *chain; /* its text */
     unsigned few, many;
     bool is_apart; /* several cuts of many tokens, one behind another: more bytes */
 } traffic;
 
-static samp_sampler *only_temp(void) { return chain_of(samp_init_temp(0.8f), samp_init_dist(1), NULL); }
-static samp_sampler *usual_chain(void)
+/* A text of chain_text.h, or "default", with temp, top_k, top_p and min_p: the chain of parameters. */
+static samp_sampler *chain_from(const char *text)
 {
     samp_params p = samp_default_params();
     p.seed = 7;
+    if (sscanf(text, "default %f %d %f %f", &p.temp, &p.top_k, &p.top_p, &p.min_p) != 4) return chain_of_text(text);
     return samp_chain_from_params(&p, NULL);
 }
-static samp_sampler *only_greedy(void) { return samp_init_greedy(); }
-static samp_sampler *only_dist(void) { return samp_init_dist(3); }
-static samp_sampler *top_k_3000(void)
-{
-    return chain_of(samp_init_top_k(3000), samp_init_temp(1.3f), samp_init_dist(2));
-}
-static samp_sampler *top_k_700(void) { return chain_of(samp_init_top_k(700), samp_init_dist(2), NULL); }
-static samp_sampler *top_k_all(void) { return chain_of(samp_init_top_k(LONG_VOCAB - 3), samp_init_dist(2), NULL); }
-static samp_sampler *top_p_50(void)
-{
-    return chain_of(samp_init_top_p(0.5f, 0), samp_init_temp(0.8f), samp_init_dist(4));
-}
-static samp_sampler *top_p_999(void)
-{
-    return chain_of(samp_init_top_p(0.999f, 0), samp_init_temp(0.8f), samp_init_dist(4));
-}
-static samp_sampler *top_p_kept(void) { return chain_of(samp_init_top_p(0.5f, 9000), samp_init_dist(4), NULL); }
-static samp_sampler *top_p_min_p(void)
-{
-    return chain_of(samp_init_top_p(0.95f, 0), samp_init_min_p(0.05f, 0), samp_init_dist(4));
-}
-static samp_sampler *min_p_usual(void)
-{
-    return chain_of(samp_init_min_p(0.05f, 0), samp_init_temp(0.8f), samp_init_dist(6));
-}
-static samp_sampler *typical_20(void)
-{
-    return chain_of(samp_init_typical(0.2f, 0), samp_init_temp(0.8f), samp_init_dist(5));
-}
-static samp_sampler *typical_50(void) { return chain_of(samp_init_typical(0.5f, 0), samp_init_dist(5), NULL); }
-static samp_sampler *typical_95(void) { return chain_of(samp_init_typical(0.95f, 0), samp_init_dist(5), NULL); }
-static samp_sampler *min_p_tiny(void)
-{
-    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_temp(2.0f), samp_init_dist(6));
-}
-static samp_sampler *min_p_kept(void)
-{
-    return chain_of(samp_init_min_p(0.1f, 700), samp_init_temp(2.0f), samp_init_dist(6));
-}
-static samp_sampler *sigma_one(void) { return chain_of(samp_init_top_n_sigma(1.0f), samp_init_dist(7), NULL); }
-static samp_sampler *top_a_tiny(void) { return chain_of(samp_init_top_a(1e-3f, 0), samp_init_dist(7), NULL); }
-static samp_sampler *epsilon_tiny(void) { return chain_of(samp_init_epsilon(1e-6f, 0), samp_init_dist(7), NULL); }
-static samp_sampler *eta_kept(void) { return chain_of(samp_init_eta(1e-3f, 700), samp_init_dist(7), NULL); }
-static samp_sampler *xtc_tiny(void) { return chain_of(samp_init_xtc(1.0f, 1e-4f, 0, 8), samp_init_dist(8), NULL); }
-static samp_sampler *dynamic(void) { return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(9), NULL); }
-static samp_sampler *mirostat_1(void) { return samp_init_mirostat(LONG_VOCAB, 10, 13.0f, 0.1f, 100); }
-static samp_sampler *mirostat_2(void) { return samp_init_mirostat_v2(11, 13.0f, 0.1f); }
-static samp_sampler *adaptive(void) { return samp_init_adaptive_p(0.5f, 0.9f, 12); }
-static samp_sampler *adaptive_typical(void)
-{
-    return chain_of(samp_init_typical(0.9f, 0), samp_init_xtc(1.0f, 1e-3f, 0, 1), adaptive());
-}
-static samp_sampler *top_p_dynamic(void)
-{
-    return chain_of(samp_init_top_p(0.99f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(7));
-}
-static samp_sampler *typical_eta(void)
-{
-    return chain_of(samp_init_typical(0.9f, 0), samp_init_eta(1e-4f, 0), samp_init_dist(7));
-}
-static samp_sampler *top_p_p_less(void)
-{
-    return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less(0.5f, 0), samp_init_dist(7));
-}
-static samp_sampler *top_p_p_less_norm(void)
-{
-    return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less_norm(0.5f, 0), samp_init_dist(7));
-}
-static samp_sampler *typical_top_p_xtc(void)
-{
-    return chain_of(samp_init_typical(0.99f, 0), samp_init_top_p(0.99f, 0), samp_init_xtc(1.0f, 1e-4f, 0, 8));
-}
-static samp_sampler *three_nuclei(void)
-{
-    samp_sampler *chain = typical_top_p_xtc();
-    samp_chain_add(chain, samp_init_typical(0.9f, 0));
-    samp_chain_add(chain, adaptive());
-    return chain;
-}
-static samp_sampler *tail_free(void) { return chain_of(samp_init_tail_free(0.95f, 0), samp_init_dist(13), NULL); }
+#define DEFAULT "default 0.8 40 0.95 0.05"
 
 /* What the rounds are made of. Nothing is known before the first, which tells the maximum. Where that is all a draw
    depends on, the list comes in the second, the sums of slices in the third, and the draw is the fourth: min_p; without a
    cut one less: dist, temp. A cut by a sum of all weights has the sums with the list. The end of a prefix takes one round
    for its values, and mostly one for buckets, or two. */
 static const traffic TRAFFIC[] = {
-    { "greedy", only_greedy, 0, 2, false },
-    { "dist", only_dist, 0, 3, false },
-    { "temp", only_temp, 0, 3, false },
-    { "default", usual_chain, 2, 0, false },
-    { "top_k 700", top_k_700, 0, 2, false },
-    { "top_k 3000", top_k_3000, 0, 6, false },
-    { "top_k n - 3", top_k_all, 0, 7, false }, /* into what is masked by a number */
-    { "top_p 0.5", top_p_50, 2, 6, false },
-    { "top_p 0.999", top_p_999, 0, 6, false },
-    { "top_p, min_keep", top_p_kept, 0, 6, false },
-    { "top_p, min_p", top_p_min_p, 2, 7, false },
-    { "typical 0.2", typical_20, 6, 7, false },
-    { "typical 0.5", typical_50, 6, 7, false },
-    { "typical 0.95", typical_95, 6, 7, false },
-    { "min_p 0.05", min_p_usual, 2, 4, false },
-    { "min_p 1e-4", min_p_tiny, 2, 4, false },
-    { "min_p, min_keep", min_p_kept, 0, 5, false },
-    { "top_n_sigma", sigma_one, 2, 4, false },
-    { "top_a", top_a_tiny, 2, 4, false },
-    { "epsilon", epsilon_tiny, 0, 4, false },
-    { "eta, min_keep", eta_kept, 0, 5, false },
-    { "xtc", xtc_tiny, 0, 5, false },
-    { "temp_ext", dynamic, 0, 4, false },
-    { "mirostat", mirostat_1, 0, 4, false },
-    { "mirostat_v2", mirostat_2, 0, 4, false },
-    { "adaptive_p", adaptive, 0, 4, false },
-    { "typical, xtc, adaptive_p", adaptive_typical, 7, 8, true }, /* three cuts of many, one behind another */
-    { "top_p, temp_ext", top_p_dynamic, 2, 7, true },             /* two cuts or sums of many, one behind another, */
-    { "top_p, p_less", top_p_p_less, 5, 7, true },
-    { "top_p, p_less_norm", top_p_p_less_norm, 5, 7, true },
-    { "typical, eta", typical_eta, 6, 8, true },
-    { "typical, top_p, xtc, typical, adaptive_p", three_nuclei, 7, 16, true },
-    { "tail_free", tail_free, 20, 20, true }, /* needs the order itself of a flat row */
+    { "greedy", 0, 2, false },
+    { "dist 3", 0, 3, false },
+    { "temp 0.8; dist 1", 0, 3, false },
+    { DEFAULT, 2, 0, false },
+    { "top_k 700; dist 2", 0, 2, false },
+    { "top_k 3000; temp 1.3; dist 2", 0, 6, false },
+    { "top_k 31997; dist 2", 0, 7, false }, /* into what is masked by a number */
+    { "top_p 0.5; temp 0.8; dist 4", 2, 6, false },
+    { "top_p 0.999; temp 0.8; dist 4", 0, 6, false },
+    { "top_p 0.5 9000; dist 4", 0, 6, false },
+    { "top_p 0.95; min_p 0.05; dist 4", 2, 7, false },
+    { "typical 0.2; temp 0.8; dist 5", 6, 7, false },
+    { "typical 0.5; dist 5", 6, 7, false },
+    { "typical 0.95; dist 5", 6, 7, false },
+    { "min_p 0.05; temp 0.8; dist 6", 2, 4, false },
+    { "min_p 1e-4; temp 2; dist 6", 2, 4, false },
+    { "min_p 0.1 700; temp 2; dist 6", 0, 5, false },
+    { "top_n_sigma 1; dist 7", 2, 4, false },
+    { "top_a 1e-3; dist 7", 2, 4, false },
+    { "epsilon 1e-6; dist 7", 0, 4, false },
+    { "eta 1e-3 700; dist 7", 0, 5, false },
+    { "xtc 1 1e-4 0 8; dist 8", 0, 5, false },
+    { "temp_ext 1 0.5 1; dist 9", 0, 4, false },
+    { "mirostat 32000 10 13 0.1 100", 0, 4, false },
+    { "mirostat_v2 11 13 0.1", 0, 4, false },
+    { "adaptive_p 0.5 0.9 12", 0, 4, false },
+    { "typical 0.9; xtc 1 1e-3 0 1; adaptive_p 0.5 0.9 12", 7, 8, true }, /* three cuts of many, one behind another */
+    { "top_p 0.99; temp_ext 1 0.5 1; dist 7", 2, 7, true }, /* two cuts or sums of many, one behind another, */
+    { "top_p 0.99; p_less 0.5; dist 7", 5, 7, true },
+    { "top_p 0.99; p_less_norm 0.5; dist 7", 5, 7, true },
+    { "typical 0.9; eta 1e-4; dist 7", 6, 8, true },
+    { "typical 0.99; top_p 0.99; xtc 1 1e-4 0 8; typical 0.9; adaptive_p 0.5 0.9 12", 7, 16, true },
+    { "tail_free 0.95; dist 13", 20, 20, true }, /* needs the order itself of a flat row */
 };
 
 enum { FEW = 256, MOST_ROUNDS = 32 };
@@ -599,26 +521,30 @@ static size_t left_of(const samp_sampler *chain, const float *row, size_t n)
     return left;
 }
 
-/* One row and chain, two tokens. */
-static void one_long_batch(const traffic *t, float *row, size_t n, size_t n_ranks, source *s, tally *count)
+/* One row and chain (NULL: that of t's text), two tokens. */
+static void one_long_batch(const traffic *t, samp_sampler *chain, float *row, size_t n, size_t n_ranks, source *s,
+                           tally *count)
 {
     world *w = (world *)calloc(1, sizeof *w);
     w->n_vocab = w->stride = n;
     w->n_ranks = n_ranks;
     w->n_rows = 1;
-    w->one[0] = t->make();
+    w->one[0] = chain ? chain : chain_from(t->chain);
     w->data = (char *)row;
     make_ranks(w, s);
     for (int step = 0; step < 2; step++) {
         size_t left = left_of(w->one[0], row, n);
-        size_t most = t->make == tail_free ? 9 * n : t->is_apart ? 65536 : left <= FEW && t->few <= 3 ? 4096 : 32768;
+        size_t most = strncmp(t->chain, "tail_free", 9) == 0 ? 9 * n
+                      : t->is_apart                          ? 65536
+                      : left <= FEW && t->few <= 3           ? 4096
+                                                             : 32768;
         unsigned usual = left <= FEW ? t->few : t->many;
-        play_batch(w, s, t->name, 0);
+        play_batch(w, s, t->chain, 0);
         size_t *bytes = left <= FEW ? &count->few_bytes : &count->many_bytes;
         (left <= FEW ? count->few : count->many)[w->rounds < MOST_ROUNDS ? w->rounds : MOST_ROUNDS - 1]++;
         if (w->bytes > *bytes) *bytes = w->bytes;
         if (usual == 0 || w->rounds > usual || w->bytes >= most)
-            test_fail(__FILE__, __LINE__, "%s, %zu ranks: %zu left, %u rounds, %zu bytes", t->name, n_ranks, left,
+            test_fail(__FILE__, __LINE__, "%s, %zu ranks: %zu left, %u rounds, %zu bytes", t->chain, n_ranks, left,
                       w->rounds, w->bytes);
     }
     w->data = NULL;
@@ -650,9 +576,9 @@ TEST(test_long_rows)
                  kind += quickest() ? N_LONG_ROWS : 1) {
                 source s = source_seed(test_seed() + seed * TEST_COUNT(TRAFFIC) + i);
                 make_long_row(&s, row, LONG_VOCAB, (long_row)kind);
-                one_long_batch(t, row, LONG_VOCAB, RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)], &s, &one);
+                one_long_batch(t, NULL, row, LONG_VOCAB, RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)], &s, &one);
             }
-        if (getenv("SAMP_TEST_TABLE")) print_tally(t->name, &one);
+        if (getenv("SAMP_TEST_TABLE")) print_tally(t->chain, &one);
     }
     free(row);
 }
@@ -665,25 +591,17 @@ static void make_cluster(source *s, float *row, size_t n)
     for (size_t i = 0; i < n; i++) row[i] = (float)((i % 2 ? 2.0 : 1e-5) * normal_fast(s));
 }
 
-static samp_sampler *xtc_typical(void)
-{
-    return chain_of(samp_init_xtc(1.0f, 0.5f, 0, 31), samp_init_typical(0.95f, 0), samp_init_dist(31));
-}
-static samp_sampler *min_p_tiny_dynamic(void)
-{
-    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(32));
-}
-static samp_sampler *adaptive_low(void) { return samp_init_adaptive_p(0.0f, 0.9f, 33); }
-static samp_sampler *top_k_half(void) { return chain_of(samp_init_top_k(LONG_VOCAB / 2), samp_init_dist(34), NULL); }
-
 /* Questions that the chains above don't ask: xtc has asked for the list, so that typical has no buckets by logit; sums
    of what min_p keeps; a largest logit that no listed token has; ends in a cluster. */
 TEST(test_other_questions)
 {
     static const traffic chains[] = {
-        { "xtc, typical", xtc_typical, 6, 8, true },     { "min_p, temp_ext", min_p_tiny_dynamic, 2, 5, true },
-        { "adaptive_p at 0", adaptive_low, 2, 5, true }, { "top_p 0.5", top_p_50, 2, 6, true },
-        { "top_k n / 2", top_k_half, 2, 8, true },       { "typical 0.2", typical_20, 6, 7, true },
+        { "xtc 1 0.5 0 31; typical 0.95; dist 31", 6, 8, true },
+        { "min_p 1e-4; temp_ext 1 0.5 1; dist 32", 2, 5, true },
+        { "adaptive_p 0 0.9 33", 2, 5, true },
+        { "top_p 0.5; temp 0.8; dist 4", 2, 6, true },
+        { "top_k 16000; dist 34", 2, 8, true },
+        { "typical 0.2; temp 0.8; dist 5", 6, 7, true },
     };
     tally count;
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
@@ -693,19 +611,21 @@ TEST(test_other_questions)
             source s = source_stream(900 + 2 * i + (uint64_t)cluster);
             make_long_row(&s, row, LONG_VOCAB, LONG_NORMAL);
             if (cluster) make_cluster(&s, row, LONG_VOCAB);
-            one_long_batch(&chains[i], row, LONG_VOCAB, 3, &s, &count);
-            if (getenv("SAMP_TEST_TABLE")) print_tally(chains[i].name, &count);
+            one_long_batch(&chains[i], NULL, row, LONG_VOCAB, 3, &s, &count);
+            if (getenv("SAMP_TEST_TABLE")) print_tally(chains[i].chain, &count);
         }
     free(row);
 }
 
 /* typical of any share, on rows of which it leaves from a dozen to thousands that need not be the first in order. */
-static float any_share;
-static samp_sampler *typical_any(void) { return chain_of(samp_init_typical(any_share, 0), samp_init_dist(35), NULL); }
+static samp_sampler *typical_of(float share)
+{
+    return chain_of(samp_init_typical(share, 0), samp_init_dist(35), NULL);
+}
 
 TEST(test_typical_of_any_share)
 {
-    static const traffic any = { "typical of any share", typical_any, 6, 7, false };
+    static const traffic any = { "typical of any share", 6, 7, false };
     size_t n_cases = (size_t)cases(2000, quickest() ? 10 : 60);
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
     tally count;
@@ -713,43 +633,26 @@ TEST(test_typical_of_any_share)
     for (size_t i = 0; i < n_cases; i++) {
         source s = source_seed(test_seed() + 2000000 + i);
         double sigma = 2.2 + 1.0 * coarse(&s), step = percent(&s, 30) ? 0.125 : 0.0;
-        any_share = (float)(0.02 + 0.97 * coarse(&s));
+        const float share = (float)(0.02 + 0.97 * coarse(&s));
         for (size_t k = 0; k < LONG_VOCAB; k++) {
             row[k] = (float)(sigma * normal_fast(&s));
             if (step > 0.0) row[k] = (float)(step * floor(row[k] / step));
         }
-        one_long_batch(&any, row, LONG_VOCAB, RANKS[i % TEST_COUNT(RANKS)], &s, &count);
+        one_long_batch(&any, typical_of(share), row, LONG_VOCAB, RANKS[i % TEST_COUNT(RANKS)], &s, &count);
     }
     free(row);
-    if (getenv("SAMP_TEST_TABLE")) print_tally(any.name, &count);
+    if (getenv("SAMP_TEST_TABLE")) print_tally(any.chain, &count);
 }
 
 /* ---- min_p behind what another sampler knows of the row ---- */
-
-static samp_sampler *behind_adaptive_p(void)
-{
-    samp_sampler *chain = open_chain();
-    samp_chain_add(chain, samp_init_top_p(0.9f, 0));
-    samp_chain_add(chain, samp_init_adaptive_p(0.0f, 0.9f, 1));
-    samp_chain_add(chain, samp_init_min_p(0.99999f, 0));
-    samp_chain_add(chain, samp_init_dist(2));
-    return close_chain(chain);
-}
-
-static samp_sampler *behind_longer_list(void)
-{
-    samp_sampler *chain = chain_of(samp_init_top_p(0.80f, 260), samp_init_min_p(0.322f, 0), samp_init_top_p(0.9f, 0));
-    samp_chain_add(chain, samp_init_dist(2));
-    return chain;
-}
 
 /* adaptive_p changes the logits of which a floor was known; a list that has grown goes on below min_p's floor: 259
    tokens above -1, a thousand where the nucleus ends, some behind them. */
 TEST(test_floors_that_are_known)
 {
     enum { N = 2000 };
-    static const traffic chains[] = { { "adaptive-p, min-p", behind_adaptive_p, 11, 11, false },
-                                      { "top-p, min-p, top-p", behind_longer_list, 9, 9, false } };
+    static const traffic chains[] = { { "top_p 0.9; adaptive_p 0 0.9 1; min_p 0.99999; dist 2", 11, 11, false },
+                                      { "top_p 0.8 260; min_p 0.322; top_p 0.9; dist 2", 9, 9, false } };
     float *row = (float *)malloc(N * sizeof *row);
     tally count;
     memset(&count, 0, sizeof count);
@@ -764,19 +667,16 @@ TEST(test_floors_that_are_known)
                                 : -65.0f;
             if (i % 2 == 0) row[k] = 40.0f - 0.001f * x;
         }
-        one_long_batch(&chains[i % 2], row, N, 1 + (size_t)(i / 2 % 3), &s, &count);
+        one_long_batch(&chains[i % 2], NULL, row, N, 1 + (size_t)(i / 2 % 3), &s, &count);
     }
     free(row);
 }
 
 /* ---- shares that end one unit below a prefix ---- */
 
-static samp_sampler *unit_chain; /* what the next batch gets */
-static samp_sampler *unit_chain_taken(void) { return unit_chain; }
-
 TEST(test_cuts_to_the_unit)
 {
-    static const traffic any = { "to the unit", unit_chain_taken, 6, 7, false };
+    static const traffic any = { "to the unit", 6, 7, false };
     static const size_t lengths[] = { 2, 90, 20000 };
     float *row = (float *)malloc(20000 * sizeof *row);
     tally count;
@@ -785,8 +685,8 @@ TEST(test_cuts_to_the_unit)
         source s = source_seed(turn);
         size_t n = lengths[turn / 12];
         for (uint64_t seed = 0; seed < 6; seed++) {
-            unit_chain = chain_of(unit_row(turn, row, n), samp_init_dist(seed), NULL);
-            one_long_batch(&any, row, n, 1 + turn % 2, &s, &count);
+            samp_sampler *chain = chain_of(unit_row(turn, row, n), samp_init_dist(seed), NULL);
+            one_long_batch(&any, chain, row, n, 1 + turn % 2, &s, &count);
         }
     }
     free(row);
@@ -794,67 +694,38 @@ TEST(test_cuts_to_the_unit)
 
 /* ---- real rows, with the chains that people use ---- */
 
-static samp_sampler *by_params(float temp, int32_t top_k, float top_p, float min_p)
-{
-    samp_params p = samp_default_params();
-    p.seed = 21;
-    p.temp = temp;
-    p.top_k = top_k;
-    p.top_p = top_p;
-    p.min_p = min_p;
-    return samp_chain_from_params(&p, NULL);
-}
-static samp_sampler *top_k_20(void) { return by_params(0.7f, 20, 0.8f, 0.0f); }
-static samp_sampler *top_p_95(void) { return by_params(1.0f, 0, 0.95f, 0.0f); }
-static samp_sampler *both_cuts(void) { return by_params(1.0f, 0, 0.95f, 0.05f); }
-static samp_sampler *temp_top_p(void)
-{
-    return chain_of(samp_init_temp(0.7f), samp_init_top_p(0.9f, 0), samp_init_dist(22));
-}
-static samp_sampler *min_p_dynamic(void)
-{
-    return chain_of(samp_init_min_p(0.02f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(23));
-}
-static samp_sampler *min_p_xtc(void)
-{
-    return chain_of(samp_init_min_p(0.02f, 0), samp_init_xtc(0.5f, 0.1f, 0, 24), samp_init_dist(24));
-}
-static samp_sampler *min_p_adaptive(void) { return chain_of(samp_init_min_p(0.05f, 0), adaptive(), NULL); }
-static samp_sampler *p_less_one(void) { return chain_of(samp_init_p_less(1.0f, 0), samp_init_dist(25), NULL); }
-static samp_sampler *mirostat_5(void) { return samp_init_mirostat_v2(26, 5.0f, 0.1f); }
-
 /* Only where a truncation leaves many tokens may it be more than 3 rounds: a long nucleus. */
 static const traffic USED[] = {
-    { "greedy", only_greedy, 2, 2, false },
-    { "default", usual_chain, 2, 0, false },
-    { "top_k 20, top_p 0.8", top_k_20, 2, 0, false },
-    { "temp", only_temp, 3, 3, false },
-    { "min_p 0.05", min_p_usual, 2, 4, false },
-    { "top_p 0.95", top_p_95, 2, 6, false },
-    { "temp 0.7, top_p 0.9", temp_top_p, 2, 6, false },
-    { "top_p 0.95, min_p 0.05", both_cuts, 2, 7, false },
-    { "typical 0.95", typical_95, 6, 7, false },
-    { "top_n_sigma 1", sigma_one, 2, 4, false },
-    { "p_less", p_less_one, 2, 4, false },
-    { "min_p, temp_ext", min_p_dynamic, 2, 5, false },
-    { "min_p, xtc", min_p_xtc, 2, 4, false },
-    { "min_p, adaptive_p", min_p_adaptive, 2, 4, false },
-    { "mirostat_v2", mirostat_5, 2, 4, false },
+    { "greedy", 2, 2, false },
+    { DEFAULT, 2, 0, false },
+    { "default 0.7 20 0.8 0", 2, 0, false },
+    { "temp 0.8; dist 1", 3, 3, false },
+    { "min_p 0.05; temp 0.8; dist 6", 2, 4, false },
+    { "default 1 0 0.95 0", 2, 6, false },
+    { "temp 0.7; top_p 0.9; dist 22", 2, 6, false },
+    { "default 1 0 0.95 0.05", 2, 7, false },
+    { "typical 0.95; dist 5", 6, 7, false },
+    { "top_n_sigma 1; dist 7", 2, 4, false },
+    { "p_less 1; dist 25", 2, 4, false },
+    { "min_p 0.02; temp_ext 1 0.5 1; dist 23", 2, 5, false },
+    { "min_p 0.02; xtc 0.5 0.1 0 24; dist 24", 2, 4, false },
+    { "min_p 0.05; adaptive_p 0.5 0.9 12", 2, 4, false },
+    { "mirostat_v2 26 5 0.1", 2, 4, false },
 };
 
 /* Logits on steps: a prefix ends among many tokens with one logit. */
 TEST(test_logits_on_steps)
 {
-    const traffic t = { "typical of steps", typical_any, 9, 9, true };
+    const traffic t = { "typical of steps", 9, 9, true };
     tally count;
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
     memset(&count, 0, sizeof count);
     for (uint64_t i = 0; i < 32; i++) {
         source s = source_stream(1000 + i);
         const float gap = 0.25f + 0.25f * (float)coarse(&s);
-        any_share = 0.6f + 0.3f * (float)coarse(&s);
+        const float share = 0.6f + 0.3f * (float)coarse(&s);
         for (size_t k = 0; k < LONG_VOCAB; k++) row[k] = k % 64 ? -20.0f : gap * floorf((float)normal_fast(&s) / gap);
-        one_long_batch(&t, row, LONG_VOCAB, 3, &s, &count);
+        one_long_batch(&t, typical_of(share), row, LONG_VOCAB, 3, &s, &count);
     }
     free(row);
 }
@@ -874,9 +745,9 @@ TEST(test_used_chains_on_real_logits)
         for (size_t k = i % step; k < n_scales * REAL_ROWS; k += step) {
             source s = source_seed(test_seed() + k);
             for (size_t j = 0; j < REAL_WIDTH; j++) row[j] = real_rows[k % REAL_ROWS][j] * scales[k / REAL_ROWS];
-            one_long_batch(t, row, REAL_WIDTH, RANKS[(i + k) % TEST_COUNT(RANKS)], &s, &one);
+            one_long_batch(t, NULL, row, REAL_WIDTH, RANKS[(i + k) % TEST_COUNT(RANKS)], &s, &one);
         }
-        if (getenv("SAMP_TEST_TABLE")) print_tally(t->name, &one);
+        if (getenv("SAMP_TEST_TABLE")) print_tally(t->chain, &one);
     }
     free(row);
 }
@@ -884,106 +755,6 @@ TEST(test_used_chains_on_real_logits)
 /* ------------------------------------------------------------------------------------------------- more chains
    What the chains above have not: samplers behind the one that selects, two cuts in a row, selectors on their own and
    behind a cut that lists all that is left. */
-
-static samp_sampler *softmax_dist(void) { return chain_of(samp_init_softmax(), samp_init_dist(1), NULL); }
-static samp_sampler *dist_top_k(void) { return chain_of(samp_init_dist(1), samp_init_top_k(7), NULL); }
-static samp_sampler *dist_twice(void) { return chain_of(samp_init_dist(1), samp_init_temp(0.7f), samp_init_dist(2)); }
-static samp_sampler *greedy_temp(void) { return chain_of(samp_init_greedy(), samp_init_temp(0.7f), NULL); }
-static samp_sampler *gumbel(void) { return samp_init_gumbel(5); }
-static samp_sampler *gumbel_top_k(void) { return chain_of(samp_init_gumbel(5), samp_init_top_k(7), NULL); }
-static samp_sampler *top_k_gumbel(void) { return chain_of(samp_init_top_k(9), samp_init_gumbel(5), NULL); }
-static samp_sampler *top_k_mirostat(void)
-{
-    return chain_of(samp_init_top_k(30), samp_init_mirostat(LONG_VOCAB, 10, 5.0f, 0.1f, 100), NULL);
-}
-static samp_sampler *mirostat_few(void) { return samp_init_mirostat(LONG_VOCAB, 10, 3.0f, 0.1f, 2); }
-static samp_sampler *mirostat_many(void) { return samp_init_mirostat(LONG_VOCAB, 10, 7.0f, 0.1f, 500); }
-static samp_sampler *temp_mirostat(void)
-{
-    return chain_of(samp_init_temp(0.7f), samp_init_mirostat_v2(11, 4.0f, 0.1f), NULL);
-}
-static samp_sampler *adaptive_off(void)
-{
-    return chain_of(samp_init_top_p(0.9f, 0), samp_init_adaptive_p(-1.0f, 0.9f, 12), NULL);
-}
-static samp_sampler *top_p_top_k(void)
-{
-    return chain_of(samp_init_top_p(0.9f, 0), samp_init_top_k(40), samp_init_dist(3));
-}
-static samp_sampler *top_p_top_k_all(void)
-{
-    return chain_of(samp_init_top_p(0.9f, 0), samp_init_top_k(30000), samp_init_dist(3));
-}
-static samp_sampler *top_p_min_p_keep(void)
-{
-    return chain_of(samp_init_top_p(0.9f, 0), samp_init_min_p(0.3f, 20), samp_init_dist(3));
-}
-static samp_sampler *top_p_min_p_more(void)
-{
-    return chain_of(samp_init_top_p(0.9f, 0), samp_init_min_p(0.3f, 20000), samp_init_dist(3));
-}
-static samp_sampler *typical_top_p(void)
-{
-    return chain_of(samp_init_typical(0.9f, 300), samp_init_top_p(0.9f, 0), samp_init_dist(3));
-}
-static samp_sampler *temp_ext_alone(void)
-{
-    return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_temp_ext(0.9f, 0.2f, 1.0f), samp_init_dist(9));
-}
-static samp_sampler *smoothing(void)
-{
-    return chain_of(samp_init_smoothing(0.3f, 1.5f), samp_init_smoothing(0.2f, 1.0f), samp_init_dist(9));
-}
-static samp_sampler *sigma_twice(void)
-{
-    return chain_of(samp_init_top_n_sigma(2.0f), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
-}
-static samp_sampler *min_p_sigma(void)
-{
-    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
-}
-static samp_sampler *top_p_sigma(void)
-{
-    return chain_of(samp_init_top_p(0.99f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
-}
-static samp_sampler *typical_sigma(void)
-{
-    return chain_of(samp_init_typical(0.9f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
-}
-static samp_sampler *xtc_kept(void) { return chain_of(samp_init_xtc(1.0f, 0.01f, 1400, 8), samp_init_dist(8), NULL); }
-/* Where many are left, and then nothing is known of them any more: not even the maximum. */
-static samp_sampler *forgetful(samp_sampler *s)
-{
-    static const samp_logit_bias bias[] = { { 3, 2.0f }, { 17, -1.5f } };
-    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_logit_bias(LONG_VOCAB, 2, bias), s);
-}
-static samp_sampler *forgets_dist(void) { return forgetful(samp_init_dist(41)); }
-static samp_sampler *forgets_gumbel(void) { return forgetful(samp_init_gumbel(42)); }
-static samp_sampler *forgets_mirostat(void) { return forgetful(samp_init_mirostat_v2(43, 9.0f, 0.1f)); }
-static samp_sampler *forgets_min_p(void)
-{
-    samp_sampler *chain = forgetful(samp_init_min_p(1e-3f, 0));
-    samp_chain_add(chain, samp_init_dist(44));
-    return chain;
-}
-static samp_sampler *forgets_smoothing(void)
-{
-    samp_sampler *chain = forgetful(samp_init_smoothing(0.2f, 4.0f)); /* after which the largest may be another one */
-    samp_chain_add(chain, samp_init_smoothing(0.3f, 1.5f));
-    samp_chain_add(chain, samp_init_dist(45));
-    return chain;
-}
-static samp_sampler *forgets_greedy(void) { return forgetful(samp_init_greedy()); }
-static samp_sampler *forgets_top_k(void)
-{
-    samp_sampler *chain = forgetful(samp_init_top_k(1200));
-    samp_chain_add(chain, samp_init_dist(46));
-    return chain;
-}
-static samp_sampler *eta_greedy(void)
-{
-    return chain_of(samp_init_eta(1e-3f, 0), samp_init_p_less(1.0f, 0), samp_init_greedy());
-}
 
 /* More members than there is room for: no rank can do that, and all say so. */
 static samp_sampler *too_many(void)
@@ -1029,7 +800,7 @@ TEST(test_most_logprobs)
     w->n_vocab = w->stride = 1500;
     w->n_ranks = 2;
     w->n_rows = 1;
-    w->one[0] = top_k_700();
+    w->one[0] = chain_from("top_k 700; dist 2");
     w->data = (char *)malloc(w->n_vocab * sizeof(float));
     normal_row(&s, (float *)(void *)w->data, w->n_vocab, 1.0);
     make_told(w, &s);
@@ -1050,28 +821,59 @@ TEST(test_most_logprobs)
 
 TEST(test_more_chains)
 {
-    static samp_sampler *(*const make[])(void) = {
-        softmax_dist,      dist_top_k,     dist_twice,       greedy_temp,     gumbel,
-        gumbel_top_k,      top_k_gumbel,   top_k_mirostat,   mirostat_few,    mirostat_many,
-        temp_mirostat,     adaptive_off,   top_p_top_k,      top_p_top_k_all, top_p_min_p_keep,
-        top_p_min_p_more,  typical_top_p,  temp_ext_alone,   smoothing,       sigma_twice,
-        xtc_kept,          eta_greedy,     min_p_sigma,      top_p_sigma,     typical_sigma,
-        top_p_dynamic,     typical_eta,    top_p_p_less,     three_nuclei,    forgets_dist,
-        top_p_p_less_norm, forgets_gumbel, forgets_mirostat, forgets_min_p,   forgets_smoothing,
-        forgets_greedy,    forgets_top_k,
+    /* where many are left, and then nothing is known of them any more, not even the maximum */
+#define FORGETS "min_p 1e-4; logit_bias 32000 3 2 17 -1.5; "
+    static const char *const chains[] = {
+        "softmax; dist 1",
+        "dist 1; top_k 7",
+        "dist 1; temp 0.7; dist 2",
+        "greedy; temp 0.7",
+        "gumbel 5",
+        "gumbel 5; top_k 7",
+        "top_k 9; gumbel 5",
+        "top_k 30; mirostat 32000 10 5 0.1 100",
+        "mirostat 32000 10 3 0.1 2",
+        "mirostat 32000 10 7 0.1 500",
+        "temp 0.7; mirostat_v2 11 4 0.1",
+        "top_p 0.9; adaptive_p -1 0.9 12",
+        "top_p 0.9; top_k 40; dist 3",
+        "top_p 0.9; top_k 30000; dist 3",
+        "top_p 0.9; min_p 0.3 20; dist 3",
+        "top_p 0.9; min_p 0.3 20000; dist 3",
+        "typical 0.9 300; top_p 0.9; dist 3",
+        "temp_ext 1 0.5 1; temp_ext 0.9 0.2 1; dist 9",
+        "smoothing 0.3 1.5; smoothing 0.2 1; dist 9",
+        "top_n_sigma 2; top_n_sigma 1; dist 7",
+        "xtc 1 0.01 1400 8; dist 8",
+        "eta 1e-3; p_less 1; greedy",
+        "min_p 1e-4; top_n_sigma 1; dist 7",
+        "top_p 0.99; top_n_sigma 1; dist 7",
+        "typical 0.9; top_n_sigma 1; dist 7",
+        "top_p 0.99; temp_ext 1 0.5 1; dist 7",
+        "typical 0.9; eta 1e-4; dist 7",
+        "top_p 0.99; p_less 0.5; dist 7",
+        "typical 0.99; top_p 0.99; xtc 1 1e-4 0 8; typical 0.9; adaptive_p 0.5 0.9 12",
+        FORGETS "dist 41",
+        "top_p 0.99; p_less_norm 0.5; dist 7",
+        FORGETS "gumbel 42",
+        FORGETS "mirostat_v2 43 9 0.1",
+        FORGETS "min_p 1e-3; dist 44",
+        FORGETS "smoothing 0.2 4; smoothing 0.3 1.5; dist 45",
+        FORGETS "greedy",
+        FORGETS "top_k 1200; dist 46",
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);
-    for (uint64_t i = 0; i < TEST_COUNT(make) * TEST_COUNT(lengths) * N_LONG_ROWS; i += quickest() ? 7 : 1) {
+    for (uint64_t i = 0; i < TEST_COUNT(chains) * TEST_COUNT(lengths) * N_LONG_ROWS; i += quickest() ? 7 : 1) {
         source s = source_stream(600 + i);
         world *w = (world *)calloc(1, sizeof *w);
-        w->n_vocab = w->stride = lengths[i / TEST_COUNT(make) % TEST_COUNT(lengths)];
+        w->n_vocab = w->stride = lengths[i / TEST_COUNT(chains) % TEST_COUNT(lengths)];
         w->n_ranks = RANKS[i % TEST_COUNT(RANKS)];
         w->n_rows = 1;
-        w->one[0] = make[i % TEST_COUNT(make)]();
+        w->one[0] = chain_from(chains[i % TEST_COUNT(chains)]);
         w->data = (char *)malloc(w->n_vocab * sizeof(float));
         make_long_row(&s, (float *)(void *)w->data, w->n_vocab,
-                      (long_row)(i / (TEST_COUNT(make) * TEST_COUNT(lengths))));
+                      (long_row)(i / (TEST_COUNT(chains) * TEST_COUNT(lengths))));
         if (i % 3 == 0) make_told(w, &s);
         make_ranks(w, &s);
         for (int step = 0; step < 2; step++) play_batch(w, &s, "more chains", i);
@@ -1091,8 +893,8 @@ static world *small_world(source *s)
     w->n_rows = 2;
     w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
     normal_row(s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 3.0);
-    w->one[0] = usual_chain();
-    w->one[1] = top_p_999();
+    w->one[0] = chain_from(DEFAULT);
+    w->one[1] = chain_from("top_p 0.999; temp 0.8; dist 4");
     make_ranks(w, s);
     return w;
 }
@@ -1128,7 +930,7 @@ TEST(test_one_rank_is_wrong)
         if (wrong == 5) slice->data = NULL, status = w->length[1] ? SAMP_E_NULL : SAMP_OK;
         if (wrong == 6) slice->logprobs = lp, status = SAMP_E_FORMAT;
         if (wrong == 7) samp_set_position(chain[0], 4), status = SAMP_E_FORMAT;
-        if (wrong == 8) samp_free(chain[0]), chain[0] = only_temp(), status = SAMP_E_FORMAT;
+        if (wrong == 8) samp_free(chain[0]), chain[0] = chain_from("temp 0.8; dist 1"), status = SAMP_E_FORMAT;
         if (wrong >= 9) samp_shard_free(w->shard[1]);
         size_t first = w->first[1], n = w->length[1];
         if (wrong == 9) w->shard[1] = samp_shard_init(1000, first + n < 1000 ? first + 1 : first - 1, n, 3, NULL);
@@ -1138,7 +940,7 @@ TEST(test_one_rank_is_wrong)
         if (n == 0 && wrong != 10 && wrong != 11)
             status = wrong == 9 ? SAMP_OK : status; /* an empty slice is anywhere */
         if (status) must_fail(w, &s, status);
-        if (wrong == 2) chain[1] = only_temp();
+        if (wrong == 2) chain[1] = chain_from("temp 0.8; dist 1");
         drop_world(w);
         free(w);
     }
@@ -1371,11 +1173,16 @@ TEST(test_one_shard_for_other_batches)
 {
     static const struct {
         size_t n_rows;
-        samp_sampler *(*make)(void);
+        const char *chain;
         bool gathers;
-    } batches[] = { { 3, usual_chain, false }, { 1, tail_free, false },   { 2, tail_free, true },
-                    { 1, only_dist, true },    { 5, usual_chain, false }, { 2, usual_chain, true },
-                    { 7, tail_free, true },    { 3, only_dist, false } };
+    } batches[] = { { 3, DEFAULT, false },
+                    { 1, "tail_free 0.95; dist 13", false },
+                    { 2, "tail_free 0.95; dist 13", true },
+                    { 1, "dist 3", true },
+                    { 5, DEFAULT, false },
+                    { 2, DEFAULT, true },
+                    { 7, "tail_free 0.95; dist 13", true },
+                    { 3, "dist 3", false } };
     enum { N = 700, MOST = 7 };
     float rows[MOST * N];
     const long live = heap.live;
@@ -1388,7 +1195,7 @@ TEST(test_one_shard_for_other_batches)
         samp_ranks ranks = { batches[i].gathers ? NULL : alone, batches[i].gathers ? alone_gathers : NULL, NULL };
         normal_row(&s, rows, MOST * N, 1.0);
         for (size_t r = 0; r < slice.n_rows; r++) {
-            chain[r] = batches[i].make();
+            chain[r] = chain_from(batches[i].chain);
             one[r] = samp_clone(chain[r]);
         }
         assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_OK);
@@ -1412,7 +1219,7 @@ TEST(test_late_failure)
     normal_row(&s, rows, ROWS * N, 1.0);
     samp_sampler *chain[ROWS];
     samp_token out[ROWS];
-    for (int r = 0; r < ROWS; r++) chain[r] = only_greedy();
+    for (int r = 0; r < ROWS; r++) chain[r] = chain_from("greedy");
     samp_logits slice = { .data = rows, .dtype = SAMP_F32, .n_rows = ROWS, .n_vocab = N };
     samp_shard *shard = samp_shard_init(N, 0, N, 1, NULL);
     int calls = 3; /* a group of greedy takes two rounds */
@@ -1431,7 +1238,7 @@ TEST(test_bad_arguments)
 {
     int status = 7;
     samp_token out[1];
-    samp_sampler *chain[1] = { usual_chain() }, *same = usual_chain();
+    samp_sampler *chain[1] = { chain_from(DEFAULT) }, *same = chain_from(DEFAULT);
     samp_logits slice;
     samp_ranks ranks = { NULL, NULL, NULL };
     size_t n = 5;
@@ -1717,7 +1524,7 @@ static uint32_t changed_word(uint32_t x, int how)
 }
 
 /* Two ranks that have begun with two rows. */
-static world *begin_two(samp_sampler *(*make)(void), uint64_t number, source *s)
+static world *begin_two(const char *chain, uint64_t number, source *s)
 {
     world *w = (world *)calloc(1, sizeof *w);
     w->n_vocab = w->stride = 1500;
@@ -1725,7 +1532,7 @@ static world *begin_two(samp_sampler *(*make)(void), uint64_t number, source *s)
     w->n_rows = 2;
     w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
     for (size_t r = 0; r < w->n_rows; r++) {
-        w->one[r] = make ? make() : possible_chain(s, w->n_vocab, make_chain);
+        w->one[r] = chain ? chain_from(chain) : possible_chain(s, w->n_vocab, make_chain);
         make_long_row(s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
     }
     if (number % 3 == 0) make_told(w, s);
@@ -1752,7 +1559,7 @@ static void end_two(world *w)
 static bool play_changed(const traffic *t, uint64_t number, const change *c)
 {
     source s = source_seed(test_seed() + number);
-    world *w = begin_two(t->make, number, &s);
+    world *w = begin_two(t->chain, number, &s);
     unsigned char *bytes[MAX_RANKS];
     size_t n[MAX_RANKS] = { 0 };
     bool met = false;
@@ -1849,7 +1656,7 @@ TEST(test_changed_parcels)
     real_rows_load(REAL_ROWS_PATH);
     for (uint64_t i = 0; i < n_cases; i++) {
         source s = source_seed(test_seed() + 5000000 + i);
-        world *w = begin_two(i % 5 ? TRAFFIC[i % TEST_COUNT(TRAFFIC)].make : NULL, i, &s);
+        world *w = begin_two(i % 5 ? TRAFFIC[i % TEST_COUNT(TRAFFIC)].chain : NULL, i, &s);
         unsigned char *bytes[MAX_RANKS];
         size_t n[MAX_RANKS] = { 0 }, quiet = below(&s, 4);
         for (unsigned round = 0;; round++) {
@@ -1967,7 +1774,8 @@ TEST(test_a_callback_fails)
         w->n_rows = run < 2 ? 300 : 5;
         w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
         normal_row(&s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 3.0);
-        for (size_t r = 0; r < w->n_rows; r++) w->one[r] = r % 2 ? usual_chain() : top_p_999();
+        for (size_t r = 0; r < w->n_rows; r++)
+            w->one[r] = r % 2 ? chain_from(DEFAULT) : chain_from("top_p 0.999; temp 0.8; dist 4");
         make_ranks(w, &s);
         samp_logits logits = whole(w);
         assert_int_equal(samp_sample_batch(w->one, &logits, w->want), SAMP_OK);
@@ -2089,7 +1897,7 @@ TEST(test_grammar)
         normal_row(&s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 2.0);
         w->one[0] = chain_of(samp_init_grammar(index, grammar), samp_init_temp(0.7f), samp_init_dist(i));
         w->one[1] = chain_of(samp_init_grammar(index, grammar), samp_init_top_k(5), samp_init_dist(i));
-        w->one[2] = only_dist();
+        w->one[2] = chain_from("dist 3");
         make_ranks(w, &s);
         for (int step = 0; step < 4; step++) play_batch(w, &s, "grammar", i);
         assert_true(w->want[0] >= 0);
@@ -2111,7 +1919,7 @@ TEST(test_grammar)
         w->one[0] = i / 2 == 1 || i / 2 == 4 ? chain_of(samp_init_grammar(index, grammar), samp_init_dist(i), NULL)
                                              : chain_of(samp_init_grammar_lazy(index, grammar, words, 1, NULL, 0),
                                                         samp_init_dist(i), NULL);
-        w->one[1] = only_dist();
+        w->one[1] = chain_from("dist 3");
         if (i % 2) make_told(w, &s);
         make_ranks(w, &s);
         play_batch(w, &s, "a grammar that refuses", i);
