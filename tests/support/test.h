@@ -125,13 +125,15 @@ static inline samp_sampler *test_nothing(void)
     return samp_init_custom(&nothing, NULL);
 }
 
-/* A chain of two. */
-static inline samp_sampler *test_pair(samp_sampler *a, samp_sampler *b)
+/* test_chain(a, b, ...): a chain of these. */
+static inline samp_sampler *test_chain_of(samp_sampler *const *members, size_t n)
 {
     samp_sampler *chain = samp_chain_init();
-    assert_true(samp_chain_add(chain, a) == SAMP_OK && samp_chain_add(chain, b) == SAMP_OK);
+    for (size_t i = 0; i < n; i++) assert_true(samp_chain_add(chain, members[i]) == SAMP_OK);
     return chain;
 }
+#define test_chain(...) \
+    test_chain_of((samp_sampler *const[]){ __VA_ARGS__ }, TEST_COUNT(((samp_sampler *const[]){ __VA_ARGS__ })))
 
 /* samp_vocab.token_bytes: one to three letters */
 static inline const char *test_letters(const samp_vocab *vocab, samp_token token, size_t *n_bytes)

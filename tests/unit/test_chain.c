@@ -23,9 +23,7 @@ static uint64_t fake_clock(void)
 
 static samp_sampler *small_chain(uint64_t seed)
 {
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, samp_init_temp(1.5f)));
-    assert_ok(samp_chain_add(chain, samp_init_dist(seed)));
+    samp_sampler *chain = test_chain(samp_init_temp(1.5f), samp_init_dist(seed));
     return chain;
 }
 
@@ -99,9 +97,7 @@ TEST(test_two_of_a_kind)
 {
     int both = 0, one = 0, none = 0;
     samp_sampler *first = samp_init_xtc(0.5f, 0.2f, 0, 4), *second = samp_init_xtc(0.5f, 0.2f, 0, 4);
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, first));
-    assert_ok(samp_chain_add(chain, second));
+    samp_sampler *chain = test_chain(first, second);
     for (int i = 0; i < 400; i++) { /* 0.4 0.31 0.29: one acts: 0.29 is left ... */
         samp_token_data data[4];
         const float logits[] = { logf(0.4f), logf(0.31f), logf(0.29f), -100.0f };
@@ -452,9 +448,7 @@ TEST(test_custom_is_called)
     bare.apply = ban_even_apply;
     mine = samp_init_custom(&bare, NULL);
     assert_text(samp_name(mine), "custom");
-    chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, mine));
-    assert_ok(samp_chain_add(chain, make_greedy()));
+    chain = test_chain(mine, make_greedy());
     copy = samp_clone(chain);
     assert_ok(samp_status(copy, NULL));
     for (int i = 0; i < 10; i++) {
@@ -473,9 +467,7 @@ TEST(test_custom_is_called)
     mine = samp_init_custom(&bare, NULL);
     row(logits, 3);
     assert_num(samp_sample(mine, logits, N), N - 1);
-    chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, samp_init_top_k(10)));
-    assert_ok(samp_chain_add(chain, mine));
+    chain = test_chain(samp_init_top_k(10), mine);
     samp_token_data_array sorted = test_array(data, logits, N);
     test_sort(&sorted);
     assert_num(samp_sample(chain, logits, N), data[9].id);
@@ -718,9 +710,7 @@ TEST(test_position)
     assert_num(samp_sample(s, logits + 9, 1), 0);
     assert_u64(samp_get_position(s), 6);
     samp_free(s);
-    s = samp_chain_init(); /* xtc alone draws */
-    assert_ok(samp_chain_add(s, make_xtc()));
-    assert_ok(samp_chain_add(s, make_greedy()));
+    s = test_chain(make_xtc(), make_greedy()); /* xtc alone draws */
     row(logits, 0);
     assert_true(samp_sample(s, logits, N) >= 0);
     assert_u64(samp_get_position(s), 1);
@@ -1032,9 +1022,7 @@ TEST(test_custom_leaves_nan)
     float left[3] = { NAN, INFINITY, -INFINITY }, logits[N];
     row(logits, 3);
     for (int i = 0; i < 3; i++) {
-        samp_sampler *s = samp_chain_init();
-        assert_ok(samp_chain_add(s, samp_init_top_k(4)));
-        assert_ok(samp_chain_add(s, samp_init_custom(&iface, &left[i])));
+        samp_sampler *s = test_chain(samp_init_top_k(4), samp_init_custom(&iface, &left[i]));
         samp_token token = samp_sample(s, logits, N);
         if (i < 2)
             assert_status(token, SAMP_E_NAN);
@@ -1121,66 +1109,6 @@ TEST(test_member_rng)
     }
 }
 
-/* -------------------------------------------------------------------------------------------- array order */
-
-/* Under Philox the selected id does not depend on the order of the array, nor on `sorted`. */
-TEST(test_array_order)
-{
-    source rng = source_stream(400);
-    for (size_t k = 0; k < N_SELECTORS; k++)
-        for (int which = 0; which < 3; which++) {
-            samp_sampler *s = samp_chain_init(), *t;
-            for (size_t i = 0; i < N_STAGES; i++)
-                if (which == 0 || (which == 1 && i % 3 == 0)) assert_ok(samp_chain_add(s, stages[i]()));
-            assert_ok(samp_chain_add(s, selectors[k]()));
-            t = samp_clone(s);
-            for (int i = 0; i < 60; i++) {
-                samp_token_data a[N], b[N];
-                float logits[N];
-                row(logits, (uint64_t)i);
-                if (i % 3 == 0) test_logits_tied(&rng, logits, N, 0.5, 4);
-                samp_token_data_array x = test_array(a, logits, N), y = test_array(b, logits, N);
-                if (i % 2)
-                    test_sort(&y);
-                else
-                    test_shuffle(&rng, &y);
-                assert_ok(samp_apply(s, &x));
-                assert_ok(samp_apply(t, &y));
-                assert_in_range(x.selected, 0, x.size - 1);
-                assert_in_range(y.selected, 0, y.size - 1);
-                assert_num(b[y.selected].id, a[x.selected].id);
-                assert_ok(samp_accept(s, a[x.selected].id));
-                assert_ok(samp_accept(t, b[y.selected].id));
-            }
-            samp_free(s);
-            samp_free(t);
-        }
-}
-
-/* A sampler gives the same token alone in samp_sample as on an array; and as often as one likes. */
-TEST(test_sample_is_apply)
-{
-    for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < N_SELECTORS; k++) {
-            samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind), *t = samp_clone(s);
-            for (int i = 0; i < 40; i++) {
-                samp_token_data data[N];
-                float logits[N], copy[N];
-                row(logits, (uint64_t)i);
-                memcpy(copy, logits, sizeof copy);
-                samp_token_data_array cur = test_array(data, logits, N);
-                samp_token token = samp_sample(s, logits, N);
-                assert_memory_equal(copy, logits, sizeof copy);
-                assert_ok(samp_apply(t, &cur));
-                assert_num(data[cur.selected].id, token);
-                assert_ok(samp_accept(t, token));
-                assert_u64(samp_get_position(t), samp_get_position(s));
-            }
-            samp_free(s);
-            samp_free(t);
-        }
-}
-
 /* ----------------------------------------------------------------------------------------------- counters */
 
 static int do_nothing(samp_sampler *s, samp_token_data_array *cur)
@@ -1255,16 +1183,14 @@ TEST(test_perf_hook)
     char lines[2000] = "", others[2000] = "", want[2000] = "";
     float logits[N];
     row(logits, 0);
-    samp_sampler *s = samp_chain_init();
-    assert_ok(samp_chain_add(s, samp_init_top_k(3)));
-    assert_ok(samp_chain_add(s, samp_init_dist(1)));
+    samp_sampler *s = test_chain(samp_init_top_k(3), samp_init_dist(1));
     assert_num(samp_set_perf_hook(NULL, keep_line, lines), SAMP_E_NULL);
     assert_ok(samp_set_perf_hook(s, keep_line, lines));
     for (int i = 0; i < 3; i++) {
         uint64_t ns = samp_perf(s).t_sample_ns;
         samp_token token = i == 1 ? samp_draw(s, logits, N) : samp_sample(s, logits, N);
-        sprintf(want + strlen(want), "{\"token\":%d,\"position\":%d,\"ns\":%llu,\"exact\":0,\"steps\":0}\n", (int)token, i + 1,
-                (unsigned long long)(samp_perf(s).t_sample_ns - ns));
+        sprintf(want + strlen(want), "{\"token\":%d,\"position\":%d,\"ns\":%llu,\"exact\":0,\"steps\":0}\n",
+                (int)token, i + 1, (unsigned long long)(samp_perf(s).t_sample_ns - ns));
     }
     assert_text(lines, want);
     logits[1] = NAN;
@@ -1435,9 +1361,8 @@ TEST(test_token_behind_the_last)
     enum { LONG = 5000 };
     const samp_logit_bias bias[] = { { 9000, 1.0f }, { LONG, 2.0f }, { LONG - 1, 9.0f } };
     for (int k = 0; k < 2; k++) {
-        samp_sampler *chain = samp_chain_init();
-        assert_ok(samp_chain_add(chain, samp_init_logit_bias(10000, 3, bias)));
-        assert_ok(samp_chain_add(chain, k ? samp_init_dist(1) : samp_init_greedy()));
+        samp_sampler *chain = test_chain(samp_init_logit_bias(10000, 3, bias),
+                                         k ? samp_init_dist(1) : samp_init_greedy());
         samp_token_data *data = (samp_token_data *)malloc(LONG * sizeof *data); /* not a byte more */
         for (int i = 0; i < LONG; i++) data[i].id = i, data[i].logit = (float)(i % 7), data[i].p = 0.0f;
         samp_token_data_array cur = { data, LONG, -1, false };

@@ -1501,7 +1501,7 @@ TEST(test_short_rows)
         assert_true(samp_sample(chain, rows, N) >= 0);
         samp_free(chain);
     }
-    samp_sampler *chain = test_pair(samp_init_temp(1.0f), samp_init_dist(1)), *grammar = samp_init_grammar(index, g);
+    samp_sampler *chain = test_chain(samp_init_temp(1.0f), samp_init_dist(1)), *grammar = samp_init_grammar(index, g);
     const float row[N] = { 0 };
     assert_status(samp_grammar_sample(chain, grammar, row, N - 1), SAMP_E_RANGE);
     assert_status(samp_grammar_sample(NULL, grammar, row, N), SAMP_E_NULL);
@@ -1955,6 +1955,7 @@ static void bad_schedules(const samp_thinking *span)
     carries(samp_init_schedule(&(samp_schedule){ 0 }, NULL), SAMP_E_NULL, "sampler");
 }
 
+/* test_ranges.c has the ends of each number's range. */
 TEST(test_bad_arguments)
 {
     static const samp_token good[] = { 1, 2 }, low[] = { 1, -1 }, high[] = { SAMP_MAX_VOCAB };
@@ -1982,7 +1983,6 @@ TEST(test_bad_arguments)
     carries(samp_init_sequence_bias(&wide, 1), SAMP_E_RANGE, "sequences");
     carries(samp_init_sequence_bias(twice, 3), SAMP_E_RANGE, "sequences");
     carries(samp_init_sequence_bias(twice, 65537), SAMP_E_RANGE, "sequences");
-    carries(samp_init_banned_sequences(twice, 2, 2), SAMP_E_RANGE, "flags");
     carries(samp_init_banned_sequences(&empty, 1, 1), SAMP_E_RANGE, "sequences");
     carries(samp_init_banned_strings(NULL, strings, 1, 0), SAMP_E_NULL, "vocab");
     carries(samp_init_banned_strings(&no_bytes, strings, 1, 0), SAMP_E_NULL, "vocab");
@@ -1992,36 +1992,17 @@ TEST(test_bad_arguments)
     carries(samp_init_banned_strings(&vocab, strings, 2, 0), SAMP_E_RANGE, "strings");
     carries(samp_init_banned_strings(&vocab, none, 1, 0), SAMP_E_NULL, "strings");
     carries(samp_init_banned_strings(&vocab, too_long, 1, 1), SAMP_E_RANGE, "strings");
-    carries(samp_init_banned_strings(&vocab, strings, 1, 4), SAMP_E_RANGE, "flags");
     carries(samp_init_suppressed_tokens(NULL, 1), SAMP_E_NULL, "tokens");
     carries(samp_init_suppressed_tokens(low, 2), SAMP_E_RANGE, "tokens");
     carries(samp_init_suppressed_tokens(good, SAMP_MAX_VOCAB + 1), SAMP_E_RANGE, "tokens");
-    carries(samp_init_begin_suppressed_tokens(good, 2, -1), SAMP_E_RANGE, "begin");
-    carries(samp_init_min_tokens(good, 2, -1, 0), SAMP_E_RANGE, "n_min");
-    carries(samp_init_min_tokens(good, 2, 1, -1), SAMP_E_RANGE, "begin");
     carries(samp_init_min_tokens(good, 2, INT32_MAX, 1), SAMP_E_RANGE, "begin");
     carries(samp_init_allowed_tokens(NULL, 1), SAMP_E_NULL, "tokens");
     carries(samp_init_allowed_tokens(good, 0), SAMP_E_RANGE, "tokens");
     carries(samp_init_allowed_tokens(low, 2), SAMP_E_RANGE, "tokens");
-    carries(samp_init_forced_prefix(good, 2, -1), SAMP_E_RANGE, "begin");
     carries(samp_init_forced_prefix(high, 1, 0), SAMP_E_RANGE, "tokens");
-    carries(samp_init_eog_bias(good, 2, NAN), SAMP_E_NAN, "bias");
-    carries(samp_init_eog_bias(good, 2, INFINITY), SAMP_E_NAN, "bias");
-    carries(samp_init_length_penalty(good, 2, -1, 1.1f, 0), SAMP_E_RANGE, "start");
     carries(samp_init_length_penalty(good, 2, 1, 1.1f, INT32_MAX), SAMP_E_RANGE, "begin");
-    carries(samp_init_length_penalty(good, 2, 1, 1.1f, -1), SAMP_E_RANGE, "begin");
-    carries(samp_init_length_penalty(good, 2, 1, 0.0f, 0), SAMP_E_RANGE, "factor");
-    carries(samp_init_length_penalty(good, 2, 1, NAN, 0), SAMP_E_NAN, "factor");
-    carries(samp_init_length_penalty(good, 2, 1, INFINITY, 0), SAMP_E_RANGE, "factor");
-    carries(samp_init_no_repeat_ngram(-1, 5), SAMP_E_RANGE, "n");
     carries(samp_init_no_repeat_ngram((1 << 22) + 1, -1), SAMP_E_RANGE, "n");
     carries(samp_init_no_repeat_ngram(3, 2), SAMP_E_RANGE, "last_n");
-    carries(samp_init_no_repeat_ngram(3, (1 << 22) + 1), SAMP_E_RANGE, "last_n");
-    carries(samp_init_timestamps(-1, 5, 5), SAMP_E_RANGE, "first");
-    carries(samp_init_timestamps(SAMP_MAX_VOCAB, 5, 5), SAMP_E_RANGE, "first");
-    carries(samp_init_timestamps(6, -2, 5), SAMP_E_RANGE, "no_timestamps");
-    carries(samp_init_timestamps(6, SAMP_MAX_VOCAB, 5), SAMP_E_RANGE, "no_timestamps");
-    carries(samp_init_timestamps(6, 5, -2), SAMP_E_RANGE, "max_initial");
     carries(samp_init_timestamps_except(6, 5, 5, NULL, 1), SAMP_E_NULL, "exempt");
     carries(samp_init_timestamps_except(6, 5, 5, low, 2), SAMP_E_RANGE, "exempt");
     carries(samp_init_no_repeat_ngram_except(3, 2, good, 2), SAMP_E_RANGE, "last_n");
@@ -2029,36 +2010,18 @@ TEST(test_bad_arguments)
     carries(samp_init_no_repeat_ngram_except(3, 9, low, 2), SAMP_E_RANGE, "exempt");
     carries(samp_init_no_repeat_ngram_except(3, 9, high, 1), SAMP_E_RANGE, "exempt");
     carries(samp_init_no_repeat_ngram_except(3, 9, good, (size_t)SAMP_MAX_VOCAB + 1), SAMP_E_RANGE, "exempt");
-    carries(samp_init_loop_breaker(0, 5, 3, 100, 1, 1.0f), SAMP_E_RANGE, "min_period");
     carries(samp_init_loop_breaker(6, 5, 3, 100, 1, 1.0f), SAMP_E_RANGE, "max_period");
-    carries(samp_init_loop_breaker(1, 65537, 3, 100, 1, 1.0f), SAMP_E_RANGE, "max_period");
-    carries(samp_init_loop_breaker(1, 5, 1, 100, 1, 1.0f), SAMP_E_RANGE, "copies");
     carries(samp_init_loop_breaker(1, 5, 65537, 100, 1, 1.0f), SAMP_E_RANGE, "copies");
     carries(samp_init_loop_breaker(4, 5, 3, 11, 1, 1.0f), SAMP_E_RANGE, "last_n");
     carries(samp_init_loop_breaker(4, 5, 3, INT32_MAX, 1, 1.0f), SAMP_E_RANGE, "last_n");
-    carries(samp_init_loop_breaker(4, 5, 3, 12, 0, 1.0f), SAMP_E_RANGE, "every");
-    carries(samp_init_loop_breaker(4, 5, 3, 12, 1, -1.0f), SAMP_E_RANGE, "penalty");
-    carries(samp_init_loop_breaker(4, 5, 3, 12, 1, NAN), SAMP_E_NAN, "penalty");
-    carries(samp_init_loop_breaker_cusum(0, 5, 0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "n");
     carries(samp_init_loop_breaker_cusum((1 << 22) + 1, INT32_MAX, 0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "n");
     carries(samp_init_loop_breaker_cusum(6, 5, 0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "last_n");
-    carries(samp_init_loop_breaker_cusum(2, 5, -0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "loss");
-    carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, 0.0f, 1.0f), SAMP_E_RANGE, "alarm");
-    carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, NAN, 1.0f), SAMP_E_NAN, "alarm");
-    carries(samp_init_top_p_decay(0.0f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "p");
-    carries(samp_init_top_p_decay(1.1f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "p");
     carries(samp_init_top_p_decay(1.1f, 0.5f, 1.2f, NULL, 0, 0), SAMP_E_RANGE, "p");
-    carries(samp_init_top_p_decay(NAN, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_NAN, "p");
-    carries(samp_init_top_p_decay(0.9f, 0.0f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
-    carries(samp_init_top_p_decay(0.9f, 1.1f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
-    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.0f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
     carries(samp_init_top_p_decay(0.9f, 0.5f, 0.95f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
-    carries(samp_init_top_p_decay(0.9f, 0.5f, NAN, NULL, 0, 0), SAMP_E_NAN, "lowest");
     carries(samp_init_top_p_decay(0.9f, 0.5f, 0.1f, NULL, 1, 0), SAMP_E_NULL, "resets");
     carries(samp_init_thinking_budget(&no_bytes, &span, 1, 5, -1), SAMP_E_NULL, "vocab");
     carries(samp_init_thinking_budget(NULL, NULL, 1, 5, -1), SAMP_E_NULL, "spans");
     carries(samp_init_thinking_budget(NULL, &span, 1, 5, 1), SAMP_E_RANGE, "open");
-    carries(samp_init_thinking_budget(NULL, &span, 1, 5, -2), SAMP_E_RANGE, "open");
     carries(samp_init_thinking_budget(NULL, &span, 1025, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &no_start, 1, 5, -1), SAMP_E_NULL, "spans");
     carries(samp_init_thinking_budget(NULL, &no_end, 1, 5, -1), SAMP_E_RANGE, "spans");

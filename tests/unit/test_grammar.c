@@ -224,8 +224,8 @@ TEST(test_recursion)
     /* left, right, hidden, mutual, ambiguous */
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= root \"+\" t | t\nt ::= t \"*\" f | f\nf ::= \"(\" root \")\" | [0-9]",
                 TEXTS("1", "1+2*3", "((1)+2)*3+4"), TEXTS("1+", "((1", ""), TEXTS("+", "1+)", "12", "(1))"));
-    check_texts(SAMP_GRAMMAR_GBNF, "root ::= my_rule _x-1\nmy_rule ::= \"m\"\n_x-1 ::= [0-9]", TEXTS("m1"), TEXTS("m"),
-                TEXTS("a", "1"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= my_rule _x-1\nmy_rule ::= \"m\"\n_x-1 ::= [0-9]", TEXTS("m1"),
+                TEXTS("m"), TEXTS("a", "1"));
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root | \"b\"", TEXTS("b", "aaab"), TEXTS("aaa"), TEXTS("ba", "c"));
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= e root \"x\" | \"y\"\ne ::= \"e\"?",
                 TEXTS("y", "yx", "eyx", "eyxx", "yxxx", "eeyxx"), TEXTS("e", "ee", "eeyx"), TEXTS("x", "yy"));
@@ -2180,10 +2180,7 @@ TEST(test_beyond_vocabulary)
     assert_ok(samp_chain_add(last, samp_clone(s)));
     assert_ok(samp_chain_add(last, samp_init_dist(5)));
     samp_free(other);
-    other = samp_chain_init();
-    assert_ok(samp_chain_add(other, samp_clone(s)));
-    assert_ok(samp_chain_add(other, samp_init_temp(0.5f)));
-    assert_ok(samp_chain_add(other, samp_init_dist(5)));
+    other = test_chain(samp_clone(s), samp_init_temp(0.5f), samp_init_dist(5));
     for (int step = 0; step < 20; step++) {
         for (int i = 0; i < MORE; i++)
             logits[i] = (float)(i * (step + 7) % 13) * 0.25f + (i >= N_VOCAB ? 20.0f : 0.0f);

@@ -44,10 +44,10 @@ static bool same_chosen(const samp_logprob_set *a, const samp_logprob_set *b)
 
 static bool same_answer(const answer *a, const answer *b)
 {
-    return a->token == b->token && same_chosen(&a->lp.raw, &b->lp.raw) && same_chosen(&a->lp.processed, &b->lp.processed) &&
-           !memcmp(a->raw, b->raw, sizeof a->raw) && !memcmp(a->processed, b->processed, sizeof a->processed) &&
-           a->support.n == b->support.n && a->support.mass == b->support.mass &&
-           !memcmp(a->tokens, b->tokens, sizeof a->tokens) &&
+    return a->token == b->token && same_chosen(&a->lp.raw, &b->lp.raw) &&
+           same_chosen(&a->lp.processed, &b->lp.processed) && !memcmp(a->raw, b->raw, sizeof a->raw) &&
+           !memcmp(a->processed, b->processed, sizeof a->processed) && a->support.n == b->support.n &&
+           a->support.mass == b->support.mass && !memcmp(a->tokens, b->tokens, sizeof a->tokens) &&
            !memcmp(a->support_logprobs, b->support_logprobs, sizeof a->support_logprobs);
 }
 
@@ -109,7 +109,7 @@ TEST(test_removed_by)
     samp_explained line[5];
     assert_ok(samp_chain_add(chain, samp_init_logit_bias(6, 1, &bias)));
     assert_ok(samp_chain_add(chain, samp_init_temp(1.0f))); /* is off, and no line */
-    assert_ok(samp_chain_add(chain, test_pair(samp_init_top_k(3), samp_init_min_p(0.2f, 1))));
+    assert_ok(samp_chain_add(chain, test_chain(samp_init_top_k(3), samp_init_min_p(0.2f, 1))));
     assert_ok(samp_chain_add(chain, samp_init_dist(1)));
     const char *const by[6] = { NULL, "logit-bias", "min-p", "min-p", "top-k", "mask" };
     for (int i = 0; i < 6; i++) {
@@ -218,7 +218,8 @@ TEST(test_replay)
             assert_true(text[t] >= 0 && (mt || in_support(&drawn[t], text[t])));
         }
         for (int steps = 0; steps < 2; steps++) {
-            samp_sampler *replay = stages_and(from, samp_init_replay(text, TEXT), steps, mt), *copy = samp_clone(replay);
+            samp_sampler *replay = stages_and(from, samp_init_replay(text, TEXT), steps, mt),
+                         *copy = samp_clone(replay);
             for (int t = 0; t < TEXT; t++) {
                 assert_true(same_answer(ask(&again, replay, rows + t * N), &drawn[t]));
                 assert_num(samp_sample(copy, rows + t * N, N), text[t]);
@@ -292,12 +293,13 @@ TEST(test_replay_check_errors)
 {
     float rows[3 * N] = { 0 };
     const samp_token text[3] = { 0, 0, 0 };
-    samp_sampler *chain = test_pair(samp_init_top_k(1), samp_init_dist(1));
+    samp_sampler *chain = test_chain(samp_init_top_k(1), samp_init_dist(1));
     samp_logits all = { .data = rows, .n_rows = 3, .n_vocab = N };
     rows[2 * N + 1] = NAN;
     assert_true(samp_replay_check(chain, &all, text) == SAMP_E_NAN);
     assert_u64(samp_get_position(chain), 2);
-    assert_true(samp_replay_check(NULL, &all, text) == SAMP_E_NULL && samp_replay_check(chain, NULL, text) == SAMP_E_NULL);
+    assert_true(samp_replay_check(NULL, &all, text) == SAMP_E_NULL &&
+                samp_replay_check(chain, NULL, text) == SAMP_E_NULL);
     assert_true(samp_replay_check(chain, &all, NULL) == SAMP_E_NULL);
     all.n_rows = 0;
     assert_true(samp_replay_check(chain, &all, NULL) == 0);
@@ -405,7 +407,9 @@ TEST(test_raw)
             got[r].raw.top_logprobs = top[1][r], got[r].raw.n_top = 3;
             want[r].raw.cumulative_logprob = got[r].raw.cumulative_logprob = -1.5;
         }
-        samp_logits batch = { .data = rows, .n_rows = ROWS, .n_vocab = N, .mask = i % 2 ? mask : NULL, .logprobs = want };
+        samp_logits batch = {
+            .data = rows, .n_rows = ROWS, .n_vocab = N, .mask = i % 2 ? mask : NULL, .logprobs = want
+        };
         assert_ok(samp_sample_batch(chains, &batch, out));
         for (int r = 0; r < ROWS; r++) got[r].raw.chosen.token = out[r];
         batch.logprobs = got;
