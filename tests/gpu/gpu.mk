@@ -21,6 +21,9 @@ $(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 $(GPU)/bench_gpu: bench/gpu/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
 
+$(GPU)/test_stacks: tests/gpu/test_stacks.c | $(GPU)
+	gcc -std=gnu11 -O2 $(WARN) $(OFFLOAD_FLAGS) $< -o $@
+
 # inline PTX
 $(GPU)/micro: bench/gpu/micro.c | $(GPU)
 	gcc -std=gnu11 -O2 $(OFFLOAD_FLAGS) $< -o $@ -ldl
@@ -89,8 +92,12 @@ test-gpu-canary: | $(GPU)
 	@CC="$(CC)" python3 tests/tools/broken.py canary $(GPU)/canary blind
 
 ## test-gpu-ptx: runs the device code itself, as PTX that is interpreted on the host below libgomp (tests/gpu/ptx/ptx.h)
-test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
-	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/ptx.log 2>&1 \
+test-gpu-ptx: $(GPU)/test_gpu $(GPU)/test_stacks $(PTX)/libcuda.so.1
+	@for seed in 1 2 3 4 5 6 7 8 9; do \
+	  env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 SAMP_PTX_LANES=$$((2 * seed)) SAMP_PTX_SEED=$$seed \
+	    ./$(GPU)/test_stacks || { echo "test_stacks: seed $$seed"; exit 1; }; done; \
+	echo "== test_stacks: ok"; \
+	run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/ptx.log 2>&1 \
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
 	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
