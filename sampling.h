@@ -225,96 +225,97 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10589 watermark/function.h            26618 grammar/accepting.h
-     322 api/config.h                    10702 watermark/text.h                26958 grammar/history.h
-     353 api/types.h                     10888 watermark/draw.h                27059 grammar/waiting.h
-     675 api/missing.h                   11093 samplers/mirostat.h             27366 grammar/room.h
-     690 api/sample.h                    11316 samplers/adaptive_p.h           27732 grammar/sampler.h
-     892 api/chains.h                    11465 samplers/ras.h                  27986 grammar/forced.h
-    1198 api/samplers.h                  11528 samplers/replay.h               28173 grammar/hooks.h
-    1592 api/gumbel.h                    11579 samplers/custom.h               28294 schema/head.h
-    1621 api/operator.h                  11628 config/describe.h               28509 schema/errors.h
-    1680 api/kv.h                        11797 config/from_params.h            28624 schema/collections.h
-    1877 api/llama_cpp.h                 11853 config/orders.h                 28657 schema/references.h
-    1925 api/text_error.h                12125 config/numbers.h                28973 schema/strings.h
-    1944 api/grammar.h                   12270 config/set.h                    29038 schema/numbers.h
-    2293 api/shards.h                    12446 config/texts.h                  29259 schema/sets.h
-    2406 api/peers.h                     12625 config/settings.h               29535 schema/formats.h
-    2552 api/drafts.h                    12740 life/rollback.h                 29814 schema/scalars.h
-    2711 api/constraints.h               12978 life/chain.h                    30130 schema/styles.h
-    3114 api/watermark.h                 13274 life/members.h                  30298 schema/goals.h
-    3288 api/stop.h                      13384 life/update.h                   30538 schema/tagged.h
-    3428 api/vocab.h                     13554 life/copy.h                     30611 schema/alternatives.h
-    3471 api/search.h                    13723 rows/row.h                      31151 schema/objects.h
-    3653 api/parts.h                     13923 rows/reserve.h                  31740 schema/arrays.h
-    3705 base/switches.h                 14000 rows/pieces.h                   32108 schema/satisfiable.h
-    4008 base/random.h                   14109 rows/compact.h                  32276 schema/whole.h
-    4028 base/mt19937.h                  14289 rows/sums.h                     32459 tags/head.h
-    4100 base/exact.h                    14416 rows/changes.h                  32586 tags/words.h
-    4317 base/bits128.h                  14493 rows/cuts.h                     32702 tags/inside.h
-    4393 base/elements.h                 14949 rows/typical.h                  32846 tags/formats.h
-    4519 watermark/colours.h             15257 rows/tail_free.h                33291 tags/models.h
-    4582 kernels/llama_cpp/contract.h    15325 rows/selecting.h                33540 grammar/grammars.h
-    4604 kernels/contract.h              15468 rows/mirostat.h                 33608 peers/tables.h
-    4690 kernels/scalar.h                15548 watermark/rows.h                34067 peers/values.h
-    4894 kernels/llama_cpp/scalar.h      15658 rows/flat.h                     34563 peers/llama_server.h
-    4903 kernels/sets.h                  15728 rows/logprobs.h                 34631 peers/stops.h
-    4952 kernels/vectors.h               15871 rows/support.h                  34690 peers/wishes.h
-    5034 kernels/avx512.h                16016 rows/step.h                     34732 peers/fields.h
-    5119 kernels/avx2.h                  16033 run/apply.h                     35043 peers/requests.h
-    5183 kernels/sse2.h                  16099 run/writing.h                   35251 vocab/pieces.h
-    5200 kernels/neon.h                  16198 run/arrays.h                    35429 vocab/tokenizer_json.h
-    5223 kernels/wasm.h                  16286 run/walk.h                      35647 vocab/gguf.h
-    5239 kernels/generic.h               16394 run/again.h                     35822 shards/head.h
-    5259 kernels/shared.h                16459 run/finish.h                    35907 shards/bytes.h
-    5383 kernels/passes.h                16500 run/draw.h                      36004 shards/merging.h
-    6067 kernels/llama_cpp/passes.h      16588 run/sample.h                    36293 shards/row.h
-    6119 kernels/check.h                 16725 run/explain.h                   36416 shards/answers.h
-    6141 kernels/dispatch.h              16840 watermark/making.h              36860 shards/logprobs.h
-    6340 core/thresholds.h               17061 watermark/tails.h               37118 shards/taking.h
-    6435 core/array.h                    17158 watermark/detect.h              37255 shards/asking.h
-    6850 core/table.h                    17383 run/verify.h                    37385 shards/prefix.h
-    7021 core/windows.h                  17488 run/batch.h                     37608 shards/plans.h
-    7109 constraints/record.h            17674 run/replay.h                    38054 samplers/plans.h
-    7179 watermark/record.h              17759 run/guide.h                     38316 shards/way.h
-    7198 rows/work.h                     17800 life/state.h                    38462 shards/memory.h
-    7231 life/past.h                     17961 operator/weights.h              38525 shards/batch.h
-    7290 core/record.h                   18036 operator/search.h               38929 drafts/head.h
-    7455 core/plans.h                    18167 operator/run.h                  38980 drafts/block.h
-    7481 core/fields.h                   18327 kv/cells.h                      39162 drafts/tree.h
-    7578 core/owners.h                   18351 kv/making.h                     39285 drafts/relaxed.h
-    7645 core/mt19937.h                  18571 kv/slot.h                       39366 drafts/ngram.h
-    7700 core/no_mt19937.h               18703 kv/sequences.h                  39502 search/head.h
-    7724 core/making.h                   18833 kv/data.h                       39709 search/rows.h
-    7882 core/streams.h                  18962 kv/update.h                     39791 search/states.h
-    7918 life/state_fields.h             19080 kv/state.h                      39878 search/beams.h
-    8006 samplers/llama_cpp.h            19279 llama_cpp/functions.h           40261 search/unmask.h
-    8146 samplers/logit_bias.h           19341 llama_cpp/object.h              40407 text/automaton.h
-    8230 samplers/patch.h                19394 llama_cpp/vocabulary.h          40478 grammar/patterns.h
-    8278 samplers/penalties.h            19469 text/reading.h                  40627 constraints/automaton.h
-    8420 samplers/dry.h                  19575 text/strings.h                  40666 constraints/making.h
-    8952 samplers/cut.h                  19673 text/values.h                   40912 constraints/sampler.h
-    8972 samplers/top_n_sigma.h          19827 text/documents.h                41001 constraints/constructors.h
-    9108 samplers/top_k.h                19900 grammar/head.h                  41369 constraints/patterns.h
-    9163 samplers/tail_free.h            19904 grammar/tree.h                  41458 constraints/looking.h
-    9280 samplers/typical.h              20554 grammar/building.h              41528 constraints/thinking.h
-    9341 samplers/top_p.h                20954 grammar/finishing.h             41771 constraints/schedule.h
-    9377 samplers/min_p.h                21257 grammar/reading.h               41854 constraints/accepting.h
-    9413 samplers/by_sums.h              21346 grammar/gbnf.h                  42035 constraints/drawing.h
-    9542 samplers/top_h.h                21639 grammar/regex.h                 42272 constraints/state.h
-    9592 samplers/min_k.h                22056 grammar/derivatives.h           42336 constraints/kind.h
-    9651 samplers/xtc.h                  22748 grammar/searching.h             42395 constraints/top_p_decay.h
-    9772 samplers/infill.h               23032 grammar/vocabulary.h            42471 constraints/timestamps.h
-    9879 samplers/temperature.h          23486 grammar/triggers.h              42665 constraints/accessors.h
-   10048 samplers/smoothing.h            23960 grammar/matcher.h               42772 stop/head.h
-   10129 samplers/softmax.h              24243 grammar/cache.h                 42837 stop/search.h
-   10158 samplers/drafted.h              24526 grammar/moving.h                42958 stop/making.h
-   10183 samplers/greedy.h               24977 grammar/visits.h                43115 stop/text.h
-   10213 samplers/choose.h               25267 grammar/states.h                43267 stop/patterns.h
-   10299 samplers/ratio.h                25444 grammar/items.h                 43339 stop/settings.h
-   10363 samplers/draw.h                 25568 grammar/masks.h                 43370 core/kinds.h
-   10453 samplers/dist.h                 25812 grammar/runs.h                  43412 base/restore.h
-   10479 samplers/gumbel.h               26024 grammar/entries.h               43425 api/license.h
+       2 api/opening.h                   10725 watermark/text.h                27122 grammar/waiting.h
+     323 api/config.h                    10911 watermark/draw.h                27429 grammar/room.h
+     354 api/types.h                     11116 samplers/mirostat.h             27813 grammar/sampler.h
+     676 api/missing.h                   11339 samplers/adaptive_p.h           28067 grammar/warming.h
+     691 api/sample.h                    11488 samplers/ras.h                  28302 grammar/forced.h
+     893 api/chains.h                    11551 samplers/replay.h               28489 grammar/hooks.h
+    1199 api/samplers.h                  11602 samplers/custom.h               28610 schema/head.h
+    1593 api/gumbel.h                    11651 config/describe.h               28825 schema/errors.h
+    1622 api/operator.h                  11820 config/from_params.h            28940 schema/collections.h
+    1681 api/kv.h                        11876 config/orders.h                 28973 schema/references.h
+    1878 api/llama_cpp.h                 12148 config/numbers.h                29289 schema/strings.h
+    1926 api/text_error.h                12293 config/set.h                    29354 schema/numbers.h
+    1945 api/grammar.h                   12469 config/texts.h                  29575 schema/sets.h
+    2316 api/shards.h                    12648 config/settings.h               29851 schema/formats.h
+    2429 api/peers.h                     12763 life/rollback.h                 30130 schema/scalars.h
+    2575 api/drafts.h                    13001 life/chain.h                    30446 schema/styles.h
+    2734 api/constraints.h               13297 life/members.h                  30614 schema/goals.h
+    3137 api/watermark.h                 13407 life/update.h                   30854 schema/tagged.h
+    3311 api/stop.h                      13577 life/copy.h                     30927 schema/alternatives.h
+    3451 api/vocab.h                     13746 rows/row.h                      31467 schema/objects.h
+    3494 api/search.h                    13946 rows/reserve.h                  32056 schema/arrays.h
+    3676 api/parts.h                     14023 rows/pieces.h                   32424 schema/satisfiable.h
+    3728 base/switches.h                 14132 rows/compact.h                  32592 schema/whole.h
+    4031 base/random.h                   14312 rows/sums.h                     32775 tags/head.h
+    4051 base/mt19937.h                  14439 rows/changes.h                  32902 tags/words.h
+    4123 base/exact.h                    14516 rows/cuts.h                     33018 tags/inside.h
+    4340 base/bits128.h                  14972 rows/typical.h                  33162 tags/formats.h
+    4416 base/elements.h                 15280 rows/tail_free.h                33607 tags/models.h
+    4542 watermark/colours.h             15348 rows/selecting.h                33856 grammar/grammars.h
+    4605 kernels/llama_cpp/contract.h    15491 rows/mirostat.h                 33924 peers/tables.h
+    4627 kernels/contract.h              15571 watermark/rows.h                34383 peers/values.h
+    4713 kernels/scalar.h                15681 rows/flat.h                     34879 peers/llama_server.h
+    4917 kernels/llama_cpp/scalar.h      15751 rows/logprobs.h                 34947 peers/stops.h
+    4926 kernels/sets.h                  15894 rows/support.h                  35006 peers/wishes.h
+    4975 kernels/vectors.h               16039 rows/step.h                     35048 peers/fields.h
+    5057 kernels/avx512.h                16056 run/apply.h                     35359 peers/requests.h
+    5142 kernels/avx2.h                  16122 run/writing.h                   35567 vocab/pieces.h
+    5206 kernels/sse2.h                  16221 run/arrays.h                    35745 vocab/tokenizer_json.h
+    5223 kernels/neon.h                  16309 run/walk.h                      35963 vocab/gguf.h
+    5246 kernels/wasm.h                  16417 run/again.h                     36138 shards/head.h
+    5262 kernels/generic.h               16482 run/finish.h                    36223 shards/bytes.h
+    5282 kernels/shared.h                16523 run/draw.h                      36320 shards/merging.h
+    5406 kernels/passes.h                16611 run/sample.h                    36609 shards/row.h
+    6090 kernels/llama_cpp/passes.h      16748 run/explain.h                   36732 shards/answers.h
+    6142 kernels/check.h                 16863 watermark/making.h              37176 shards/logprobs.h
+    6164 kernels/dispatch.h              17084 watermark/tails.h               37434 shards/taking.h
+    6363 core/thresholds.h               17181 watermark/detect.h              37571 shards/asking.h
+    6458 core/array.h                    17406 run/verify.h                    37701 shards/prefix.h
+    6873 core/table.h                    17511 run/batch.h                     37924 shards/plans.h
+    7044 core/windows.h                  17697 run/replay.h                    38370 samplers/plans.h
+    7132 constraints/record.h            17782 run/guide.h                     38632 shards/way.h
+    7202 watermark/record.h              17823 life/state.h                    38778 shards/memory.h
+    7221 rows/work.h                     17984 operator/weights.h              38841 shards/batch.h
+    7254 life/past.h                     18059 operator/search.h               39245 drafts/head.h
+    7313 core/record.h                   18190 operator/run.h                  39296 drafts/block.h
+    7478 core/plans.h                    18350 kv/cells.h                      39478 drafts/tree.h
+    7504 core/fields.h                   18374 kv/making.h                     39601 drafts/relaxed.h
+    7601 core/owners.h                   18594 kv/slot.h                       39682 drafts/ngram.h
+    7668 core/mt19937.h                  18726 kv/sequences.h                  39818 search/head.h
+    7723 core/no_mt19937.h               18856 kv/data.h                       40025 search/rows.h
+    7747 core/making.h                   18985 kv/update.h                     40107 search/states.h
+    7905 core/streams.h                  19103 kv/state.h                      40194 search/beams.h
+    7941 life/state_fields.h             19302 llama_cpp/functions.h           40577 search/unmask.h
+    8029 samplers/llama_cpp.h            19364 llama_cpp/object.h              40723 text/automaton.h
+    8169 samplers/logit_bias.h           19417 llama_cpp/vocabulary.h          40794 grammar/patterns.h
+    8253 samplers/patch.h                19492 text/reading.h                  40943 constraints/automaton.h
+    8301 samplers/penalties.h            19598 text/strings.h                  40982 constraints/making.h
+    8443 samplers/dry.h                  19696 text/values.h                   41228 constraints/sampler.h
+    8975 samplers/cut.h                  19850 text/documents.h                41317 constraints/constructors.h
+    8995 samplers/top_n_sigma.h          19923 grammar/head.h                  41685 constraints/patterns.h
+    9131 samplers/top_k.h                19927 grammar/tree.h                  41774 constraints/looking.h
+    9186 samplers/tail_free.h            20577 grammar/building.h              41844 constraints/thinking.h
+    9303 samplers/typical.h              20977 grammar/finishing.h             42087 constraints/schedule.h
+    9364 samplers/top_p.h                21280 grammar/reading.h               42170 constraints/accepting.h
+    9400 samplers/min_p.h                21369 grammar/gbnf.h                  42351 constraints/drawing.h
+    9436 samplers/by_sums.h              21662 grammar/regex.h                 42588 constraints/state.h
+    9565 samplers/top_h.h                22079 grammar/derivatives.h           42652 constraints/kind.h
+    9615 samplers/min_k.h                22771 grammar/searching.h             42711 constraints/top_p_decay.h
+    9674 samplers/xtc.h                  23055 grammar/vocabulary.h            42787 constraints/timestamps.h
+    9795 samplers/infill.h               23509 grammar/triggers.h              42981 constraints/accessors.h
+    9902 samplers/temperature.h          23983 grammar/matcher.h               43088 stop/head.h
+   10071 samplers/smoothing.h            24282 grammar/cache.h                 43153 stop/search.h
+   10152 samplers/softmax.h              24565 grammar/moving.h                43274 stop/making.h
+   10181 samplers/drafted.h              25016 grammar/visits.h                43431 stop/text.h
+   10206 samplers/greedy.h               25306 grammar/states.h                43583 stop/patterns.h
+   10236 samplers/choose.h               25483 grammar/items.h                 43655 stop/settings.h
+   10322 samplers/ratio.h                25607 grammar/masks.h                 43686 core/kinds.h
+   10386 samplers/draw.h                 25851 grammar/runs.h                  43728 base/restore.h
+   10476 samplers/dist.h                 26063 grammar/entries.h               43741 api/license.h
+   10502 samplers/gumbel.h               26657 grammar/accepting.h
+   10612 watermark/function.h            27021 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2239,6 +2240,28 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
      Threads  Any thread may call the function, but no other thread may use the sampler meanwhile; other threads may use
               the grammar. */
 SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget);
+
+/* samp_grammar_warm -- works masks out ahead, for all samplers of a grammar and an index: those first that a text meets
+   first. A server calls it, for instance, in a thread of its own while the model reads the prompt.
+     budget   the number of steps that the call may take, at least 1, as in samp_grammar_prepare. The call ends at the
+              first point after its budget where the work can be interrupted; the next call continues there. The library
+              reads no clock: to work for 25 ms, call the function with some 10,000 steps (about a tenth of a
+              millisecond) until your clock says so or the result is 0.
+     Order    From the beginning of a text on, breadth first. At each place the tokens are followed that lead to a new
+              place; of those that only go on within a string, one is followed. A text along which masks are known
+              already is given up after some tokens. So names of members, punctuation and the beginnings of values are
+              reached first, and patterns of strings as far as one text leads through them.
+     Returns  the number of steps that the call took. 0 if nothing is left to do: the masks that this function reaches
+              are there; or the memory has no room for more; or another thread is in this function with the same grammar
+              and index, and does the work. SAMP_E_NULL, SAMP_E_RANGE (budget; or a <text> of the grammar is not a
+              token), SAMP_E_NOMEM (a later call continues).
+     Results  All other functions return the same as without this call; masks need fewer steps.
+     Memory   What is computed counts under the grammar's limit (samp_set_grammar_limits). Nothing that other calls have
+              computed is dropped for it; the work ends where the memory would have to be renewed without becoming
+              larger. The state of the work belongs to the grammar, and is freed with it or when the work is done.
+     Threads  Any thread may call the function while other threads use samplers of the grammar, and no thread waits. The
+              grammar and the index must outlive the call. */
+SAMP_API int64_t samp_grammar_warm(const samp_vocab_index *index, const samp_grammar *grammar, int64_t budget);
 /* Returns 1 if the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 /* Returns how many bytes the grammar forces to follow, and writes these bytes. */
@@ -24036,7 +24059,7 @@ typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
     bool calls;    /* the level's items can call rules, which was not done yet */
-    int32_t usual; /* the state at this node of the usual state (sampi_usual_entry); 0 if its entry has no tokens below */
+    int32_t usual; /* where the usual state (sampi_usual_entry) goes to; 0 if its entry has no tokens below */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -24150,6 +24173,11 @@ typedef struct sampi_shared {
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many caches were replaced */
+    /* samp_grammar_warm. is_warming: 1 while a call uses the other two; warming: its work so far, or NULL; is_warm: the
+       work is done */
+    int32_t is_warming;
+    struct sampi_warming *warming;
+    bool is_warm;
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -24189,7 +24217,7 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    const sampi_entry *like; /* the usual state's entry, which the computed entry is made of (sampi_usual_entry); or NULL */
+    const sampi_entry *like; /* the usual state's entry, of which an entry is made (sampi_usual_entry); or NULL */
     int32_t n_like;          /* how many exits of that entry were taken over or left out */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
@@ -24202,8 +24230,19 @@ typedef struct sampi_matcher {
     int32_t n_idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
     int64_t advances;             /* how many times the computation of an entry (token set) made progress */
     int64_t spent;                /* the steps that samp_grammar_prepare took since the last token */
+    bool warming; /* it is that of samp_grammar_warm: its calls drop nothing, and do not move the cache's clock */
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
+
+/* The work of samp_grammar_warm (warming.h), which goes on from call to call. */
+typedef struct sampi_warming {
+    sampi_matcher *m;
+    sampi_vec places; /* sampi_warm_place */
+    sampi_pairs met;  /* hashes of the places that were met (sampi_warm_meets) */
+    size_t met_of;    /* the serial number of the cache to which the hashes belong */
+    int32_t n_items;  /* how many items the places have together */
+    int32_t rank;     /* the rank of the place that is being visited; -1: none is */
+} sampi_warming;
 
 /* Returns the number of items of a past position, from its number n in past_n: 3 means 3 items; SAMPI_POSITION_SAME
    means no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a
@@ -25025,7 +25064,7 @@ static void sampi_memo_fits(sampi_matcher *m)
 static void sampi_open_cache(sampi_matcher *m)
 {
     sampi_memo_fits(m);
-    (void)SAMPI_INT_ADD(&m->cache->n_calls, 1);
+    if (!m->warming) (void)SAMPI_INT_ADD(&m->cache->n_calls, 1);
     m->now = sampi_cache_time(m->cache);
     if (m->tree_of == m->cache->serial) return;
     m->d.tree = m->cache->tree;
@@ -26888,12 +26927,36 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
     return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
+/* Returns whether a new cache has room for all that the call's cache has, and more, within a quarter of the limit. */
+static bool sampi_can_keep_all(const sampi_matcher *m)
+{
+    int32_t room[4], used[4];
+    size_t size[SAMPI_CACHE_PARTS];
+    const sampi_cache *old = m->cache;
+    if (!old || m->own) return false;
+    sampi_cache_numbers(m->shared, old, room, used);
+    const sampi_cache_plan plan = sampi_cache_planned(m->shared, old, 0, SAMPI_CACHE_USUAL);
+    const size_t fixed = sampi_cache_sizes(m->shared->grammar, &plan, size), bytes = SAMPI_SIZE_GET(&old->bytes);
+    const int32_t planned[4] = { plan.nodes, plan.pool, plan.states, plan.entries };
+    bool larger = false;
+    for (int i = 0; i < 4; i++) {
+        larger |= planned[i] > room[i];
+        if (planned[i] / 2 <= used[i]) return false;
+    }
+    const size_t most = plan.most < SAMPI_SIZE_GET(&m->shared->account.most) / 4
+                            ? plan.most
+                            : SAMPI_SIZE_GET(&m->shared->account.most) / 4;
+    return larger && !plan.alone && fixed < most && bytes - old->fixed < (most - fixed) / 2;
+}
+
 /* Gets more memory for a call that found no room in its cache. */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };
     const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
     const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
+    if (m->warming && !sampi_can_keep_all(m)) return false;
+    if (m->warming) turn->n = 0;
     if (turn->n < EMPTY) {
         turn->n++;
     } else if (turn->n == EMPTY && crowded) {
@@ -27474,7 +27537,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    sampi_account_free(&m->d.account, m->bits, (size_t)m->index->n_mask * 4 + 4);
+    sampi_account_free(&m->d.account, m->bits, m->shared->n_mask * 4 + 4); /* the index may be freed */
     sampi_account_subtract(&m->d.account, sizeof *m);
     (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
@@ -27602,9 +27665,23 @@ static int sampi_find_texts(sampi_shared *h)
     return n_texts && !texts ? (int)SAMP_E_NOMEM : (int)SAMP_OK;
 }
 
+/* Frees what samp_grammar_warm keeps between its calls. */
+static void sampi_warming_free(sampi_shared *h)
+{
+    sampi_warming *w = h->warming;
+    h->warming = NULL;
+    if (!w) return;
+    sampi_vec_free(&w->places);
+    sampi_vec_free(&w->met.slots);
+    (void)SAMPI_INT_ADD(&h->n_users, 1); /* freeing a matcher takes one away */
+    sampi_matcher_free(w->m);
+    SAMP_FREE(w);
+}
+
 static void sampi_shared_free(sampi_shared *h)
 {
     if (!h) return;
+    sampi_warming_free(h);
     for (sampi_workspace *space = h->workspaces, *behind; space; space = behind) {
         behind = space->behind;
         sampi_workspace_free(h, space);
@@ -27653,6 +27730,10 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
         if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
         sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->now);
         if (cache && sampi_replace_cache(h, cache, NULL)) sampi_sweep_caches(h);
+        if (!SAMPI_INT_CAS(&h->is_warming, 0, 1)) continue;
+        sampi_warming_free(h);
+        h->is_warm = false;
+        SAMPI_INT_PUT(&h->is_warming, 0);
     }
 }
 
@@ -27981,6 +28062,241 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     /* A custom sampler of the chain has refused the token. */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
+}
+
+/* ---- src/grammar/warming.h ---- */
+/* ---- grammars: masks that are made ahead ----
+  samp_grammar_warm computes entries (tokens that a state allows) before a text needs them. */
+
+enum { SAMPI_WARM_RANKS = 8, SAMPI_WARM_PLACES = 1 << 12 };
+
+/* A place that waits for a visit; its n items follow those of the places before it. */
+typedef struct sampi_warm_place {
+    int32_t n, rank;
+} sampi_warm_place;
+
+/* Adds the place of the items [from, to) to those that were met: a hash of their states, and of what follows the calls
+   that they are in. */
+static bool sampi_warm_meets(sampi_warming *w, int32_t from, int32_t to)
+{
+    sampi_matcher *m = w->m;
+    uint64_t hash = 0;
+    for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
+        const sampi_item *item = sampi_item_at(m, i);
+        sampi_mix(&hash, (uint64_t)item->state);
+        for (int32_t e = sampi_frame_at(m, item->frame)->edge; e >= 0; e = sampi_edge_at(m, e)->next)
+            sampi_mix(&hash, (uint64_t)sampi_edge_at(m, e)->then << 32 | (uint32_t)sampi_edge_at(m, e)->member);
+    }
+    return to > from && sampi_pairs_add(&m->d, &w->met, (int32_t)(uint32_t)(hash >> 32), (int32_t)(uint32_t)hash);
+}
+
+/* Queues the place of the items [from, to). */
+static void sampi_warm_queue(sampi_warming *w, int32_t from, int32_t to, int32_t rank)
+{
+    sampi_matcher *m = w->m;
+    if (rank >= SAMPI_WARM_RANKS || w->places.n == SAMPI_WARM_PLACES || m->d.status) return;
+    sampi_warm_place *place = (sampi_warm_place *)sampi_append(&m->d, &w->places, sizeof *place, 1);
+    if (!place) return;
+    place->n = to - from;
+    place->rank = rank;
+    if (sampi_keep_items(m, sampi_item_at(m, from), place->n))
+        w->n_items += place->n;
+    else
+        w->places.n--;
+}
+
+/* Goes to the place that is to be visited next. Returns 1; 0 if there is none; or a status. */
+static int sampi_warm_next(sampi_warming *w)
+{
+    sampi_matcher *m = w->m;
+    sampi_warm_place *places = (sampi_warm_place *)w->places.data, next = { 0, SAMPI_WARM_RANKS };
+    int32_t at = 0, first = 0;
+    for (int32_t i = 0, before = 0; i < w->places.n && next.rank > 0; before += places[i++].n)
+        if (places[i].rank < next.rank) {
+            next = places[i];
+            at = i;
+            first = before;
+        }
+    m->items.n = m->n_now = 0;
+    if (next.n == 0) return 0;
+    if (!sampi_vec_add(&m->items, sizeof(sampi_item), next.n)) return m->d.account.full ? SAMP_E_FULL : SAMP_E_NOMEM;
+    sampi_item *items = (sampi_item *)m->past.data + first;
+    memcpy(m->items.data, items, (size_t)next.n * sizeof *items);
+    m->n_now = next.n;
+    m->past.n = w->n_items -= next.n;
+    memmove(items, items + next.n, (size_t)(w->n_items - first) * sizeof *items);
+    memmove(places + at, places + at + 1, (size_t)(--w->places.n - at) * sizeof *places);
+    w->rank = next.rank;
+    sampi_discard_prepared(m);
+    return 1;
+}
+
+/* Queues the places of the levels `to` .. `from` of the walk, the deepest one first, if a token ends there. */
+static void sampi_warm_leave(sampi_warming *w, uint32_t from, uint32_t to, int32_t rank, sampi_level *kept)
+{
+    for (sampi_level *level = w->m->level; from >= to && from > 0; from--) {
+        if (!level[from].state) continue;
+        sampi_warm_queue(w, level[from - 1].items, level[from].items, rank + level[from].frame);
+        if (level[from].frames > kept->frames) kept->frames = level[from].frames;
+        if (level[from].edges > kept->edges) kept->edges = level[from].edges;
+        for (uint32_t i = 1; i < from; i++) level[i].frame = 1;
+    }
+}
+
+/* Walks over the nodes [i, end) of a trie, below its root, and queues the places behind its tokens. */
+static void sampi_warm_walk(sampi_warming *w, uint32_t i, uint32_t end, bool plain, int32_t rank, sampi_level *kept)
+{
+    sampi_matcher *m = w->m;
+    const uint32_t *nodes = m->index->nodes;
+    sampi_level *level = m->level;
+    uint32_t deepest = 0;
+    level[0] = sampi_mark(m);
+    while (i < end && sampi_step(&m->d)) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
+                       depth = nodes[2 * (size_t)i + 1] & 1023;
+        sampi_warm_leave(w, deepest, depth, rank, kept);
+        deepest = depth - 1;
+        sampi_level before = level[deepest];
+        if (before.frames < kept->frames) before.frames = kept->frames;
+        if (before.edges < kept->edges) before.edges = kept->edges;
+        sampi_drop(m, before);
+        const int32_t from = deepest > 0 ? level[deepest - 1].items : 0;
+        if ((!plain && (uint8_t)head >= 0x80) || !sampi_advance(m, from, before.items, (uint8_t)head) ||
+            !sampi_warm_meets(w, before.items, m->items.n)) {
+            i += size;
+            continue;
+        }
+        level[depth] = sampi_mark(m);
+        level[depth].state = head >> 8 != SAMPI_NO_TOKEN;
+        deepest = depth;
+        i++;
+    }
+    sampi_warm_leave(w, deepest, 1, rank, kept);
+    m->items.n = level[0].items;
+    m->frames.n = kept->frames;
+    m->edges.n = kept->edges;
+}
+
+/* Queues the places behind the tokens that the grammar names by their numbers. */
+static void sampi_warm_named(sampi_warming *w, int32_t rank)
+{
+    sampi_matcher *m = w->m;
+    for (int32_t i = 0; i < m->n_now; i++) {
+        const sampi_dfa_state *s = sampi_dfa_state_at(m, sampi_item_at(m, i)->state);
+        for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS) && sampi_step(&m->d); c++) {
+            if (s->calls[c].rule >= 0 || s->calls[c].negated) continue;
+            m->items.n = m->n_now;
+            sampi_accept_named(m, s->calls[c].token, false);
+            if (sampi_warm_meets(w, m->n_now, m->items.n)) sampi_warm_queue(w, m->n_now, m->items.n, rank);
+        }
+    }
+    m->items.n = m->n_now;
+}
+
+/* Returns whether three quarters of the room in the cache are used: the rest is left to the texts, which would
+   otherwise wait for a new cache soon. */
+static bool sampi_warm_fills(const sampi_matcher *m)
+{
+    int32_t room[4], used[4];
+    const sampi_cache *cache = m->cache;
+    bool fills = SAMPI_SIZE_GET(&cache->bytes) > cache->most - cache->most / 4;
+    sampi_cache_numbers(m->shared, cache, room, used);
+    for (int i = 0; i < 4; i++) fills |= used[i] > room[i] - room[i] / 4;
+    return fills;
+}
+
+/* Queues the places behind the one that was visited. Returns how many steps this took. */
+static int64_t sampi_warm_follow(sampi_warming *w, int32_t rank)
+{
+    enum { MOST = 1 << 16 };
+    sampi_matcher *m = w->m;
+    const int32_t n_places = w->places.n, n_items = w->n_items;
+    int64_t steps = 0;
+    for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
+        if (m->past.n != n_items) continue; /* the places were lost */
+        sampi_level kept = sampi_mark(m);
+        if (w->met_of != m->cache->serial) sampi_pairs_clear(&w->met);
+        w->met_of = m->cache->serial;
+        m->d.budget = MOST;
+        sampi_warm_walk(w, 1, m->index->n_plain, true, rank, &kept);
+        sampi_warm_walk(w, m->index->n_plain + 1, m->index->n_nodes, false, rank, &kept);
+        sampi_warm_named(w, rank);
+        steps += MOST - m->d.budget;
+        m->items.n = m->n_now;
+        /* a walk that takes too many steps ends, and leaves the places that it has queued */
+        if (m->d.status == SAMP_E_FULL && !m->d.account.full) m->d.status = SAMP_OK;
+        if (!m->d.status && sampi_warm_fills(m)) sampi_cache_is_full(m);
+        if (!m->d.status) continue;
+        m->past.n = w->n_items = n_items; /* the frames of new places are dropped with the work */
+        w->places.n = n_places;
+    }
+    return steps;
+}
+
+/* Makes what a grammar's first call of samp_grammar_warm needs: a matcher at the beginning of a text. */
+static sampi_warming *sampi_warming_make(sampi_shared *h, int *status)
+{
+    sampi_warming *w = (sampi_warming *)SAMP_MALLOC(sizeof *w);
+    *status = SAMP_E_NOMEM;
+    if (!w) return NULL;
+    memset(w, 0, sizeof *w);
+    w->m = sampi_matcher_blank(h);
+    if (w->m) {
+        enum { MOST = 1 << 20 };
+        w->places.account = w->met.slots.account = &w->m->d.account;
+        w->m->warming = true;
+        w->m->max_steps = MOST;
+        *status = sampi_matcher_make(w->m);
+        (void)SAMPI_INT_ADD(&h->n_users, -1); /* it counts as a sampler only during a call */
+    }
+    if (!*status) return w;
+    if (w->m) (void)SAMPI_INT_ADD(&h->n_users, 1);
+    if (w->m) sampi_matcher_free(w->m);
+    SAMP_FREE(w);
+    return NULL;
+}
+
+/* Visits places until `budget` steps are done. *steps gets their number. */
+static int sampi_warm_visit(sampi_warming *w, int64_t budget, int64_t *steps)
+{
+    enum { SOME = 256 }; /* a mask that takes more steps than this is news */
+    sampi_matcher *m = w->m;
+    for (*steps = 0; *steps < budget;) {
+        int status = w->rank < 0 ? sampi_warm_next(w) : 1;
+        if (status != 1) return status;
+        const int64_t before = m->spent;
+        status = sampi_matcher_prepare(m, budget - *steps);
+        *steps += 1 + m->spent - before;
+        if (status == 1) {
+            *steps += sampi_warm_follow(w, m->spent > SOME ? 0 : w->rank + 1);
+            w->rank = -1;
+        }
+        if (m->d.status) return m->d.status;
+        if (m->past.n != w->n_items) return 0; /* other calls have renewed the cache, which is full */
+    }
+    return 1;
+}
+
+SAMP_API int64_t samp_grammar_warm(const samp_vocab_index *index, const samp_grammar *grammar, int64_t budget)
+{
+    int status = SAMP_OK;
+    int64_t steps = 0;
+    if (!index || !grammar) return SAMP_E_NULL;
+    if (budget < 1) return SAMP_E_RANGE;
+    sampi_shared *h = sampi_shared_of(index, grammar);
+    if (!h) return SAMP_E_NOMEM;
+    if (h->status) return h->status;
+    if (!SAMPI_INT_CAS(&h->is_warming, 0, 1)) return 0; /* another thread does it */
+    (void)SAMPI_INT_ADD(&h->n_users, 1);
+    if (!h->is_warm && !h->warming) h->warming = sampi_warming_make(h, &status);
+    if (h->warming) status = sampi_warm_visit(h->warming, budget, &steps);
+    if (h->warming && (status == SAMP_OK || status == SAMP_E_FULL)) {
+        h->is_warm = true;
+        sampi_warming_free(h);
+    }
+    (void)SAMPI_INT_ADD(&h->n_users, -1);
+    SAMPI_INT_PUT(&h->is_warming, 0);
+    return status < 0 && status != SAMP_E_FULL ? status : steps;
 }
 
 /* ---- src/grammar/forced.h ---- */

@@ -461,6 +461,7 @@ extern "C" {
 #include "grammar/waiting.h"
 #include "grammar/room.h"
 #include "grammar/sampler.h"
+#include "grammar/warming.h"
 #include "grammar/forced.h"
 #include "grammar/hooks.h"
 

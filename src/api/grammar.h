@@ -295,6 +295,28 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
      Threads  Any thread may call the function, but no other thread may use the sampler meanwhile; other threads may use
               the grammar. */
 SAMP_API int samp_grammar_prepare(samp_sampler *s, int64_t budget);
+
+/* samp_grammar_warm -- works masks out ahead, for all samplers of a grammar and an index: those first that a text meets
+   first. A server calls it, for instance, in a thread of its own while the model reads the prompt.
+     budget   the number of steps that the call may take, at least 1, as in samp_grammar_prepare. The call ends at the
+              first point after its budget where the work can be interrupted; the next call continues there. The library
+              reads no clock: to work for 25 ms, call the function with some 10,000 steps (about a tenth of a
+              millisecond) until your clock says so or the result is 0.
+     Order    From the beginning of a text on, breadth first. At each place the tokens are followed that lead to a new
+              place; of those that only go on within a string, one is followed. A text along which masks are known
+              already is given up after some tokens. So names of members, punctuation and the beginnings of values are
+              reached first, and patterns of strings as far as one text leads through them.
+     Returns  the number of steps that the call took. 0 if nothing is left to do: the masks that this function reaches
+              are there; or the memory has no room for more; or another thread is in this function with the same grammar
+              and index, and does the work. SAMP_E_NULL, SAMP_E_RANGE (budget; or a <text> of the grammar is not a
+              token), SAMP_E_NOMEM (a later call continues).
+     Results  All other functions return the same as without this call; masks need fewer steps.
+     Memory   What is computed counts under the grammar's limit (samp_set_grammar_limits). Nothing that other calls have
+              computed is dropped for it; the work ends where the memory would have to be renewed without becoming
+              larger. The state of the work belongs to the grammar, and is freed with it or when the work is done.
+     Threads  Any thread may call the function while other threads use samplers of the grammar, and no thread waits. The
+              grammar and the index must outlive the call. */
+SAMP_API int64_t samp_grammar_warm(const samp_vocab_index *index, const samp_grammar *grammar, int64_t budget);
 /* Returns 1 if the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 /* Returns how many bytes the grammar forces to follow, and writes these bytes. */

@@ -281,6 +281,28 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
     return bytes > sampi_cache_planned(h, m->cache, m->d.account.allowance, SAMPI_CACHE_USUAL).most;
 }
 
+/* Returns whether a new cache has room for all that the call's cache has, and more, within a quarter of the limit. */
+static bool sampi_can_keep_all(const sampi_matcher *m)
+{
+    int32_t room[4], used[4];
+    size_t size[SAMPI_CACHE_PARTS];
+    const sampi_cache *old = m->cache;
+    if (!old || m->own) return false;
+    sampi_cache_numbers(m->shared, old, room, used);
+    const sampi_cache_plan plan = sampi_cache_planned(m->shared, old, 0, SAMPI_CACHE_USUAL);
+    const size_t fixed = sampi_cache_sizes(m->shared->grammar, &plan, size), bytes = SAMPI_SIZE_GET(&old->bytes);
+    const int32_t planned[4] = { plan.nodes, plan.pool, plan.states, plan.entries };
+    bool larger = false;
+    for (int i = 0; i < 4; i++) {
+        larger |= planned[i] > room[i];
+        if (planned[i] / 2 <= used[i]) return false;
+    }
+    const size_t most = plan.most < SAMPI_SIZE_GET(&m->shared->account.most) / 4
+                            ? plan.most
+                            : SAMPI_SIZE_GET(&m->shared->account.most) / 4;
+    return larger && !plan.alone && fixed < most && bytes - old->fixed < (most - fixed) / 2;
+}
+
 /* Gets more memory for a call that found no room in its cache. Each time it tries the next of these:
 
      1. a larger cache;
@@ -291,12 +313,14 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
      6. the room of the earlier positions, because continuing is more useful than a rollback.
 
    The turns of turn->n: up to KEPT a cache as in 1 and 2; WIDE 3; up to EMPTY 4; OWN 5. Returns false if all of these
-   were tried. */
+   were tried; for samp_grammar_warm, if data would be dropped. */
 static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };
     const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
     const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
+    if (m->warming && !sampi_can_keep_all(m)) return false;
+    if (m->warming) turn->n = 0;
     if (turn->n < EMPTY) {
         turn->n++;
     } else if (turn->n == EMPTY && crowded) {

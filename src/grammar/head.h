@@ -14,7 +14,7 @@
                   and frames (an Earley parser whose items have these states); walks over the trie; runs (where any text
                   of certain characters is allowed, so that no walk is needed); entries, which keep the tokens that a
                   walk found; masks made of entries; accepting a token
-     sampler      samp_init_grammar and its functions; the hooks that the core calls
+     sampler      samp_init_grammar and its functions; masks that are made ahead; the hooks that the core calls
 
    The path of an accepted token: samp_accept calls sampi_matcher_accept, which calls sampi_advance for each byte.
    sampi_advance replaces every item's state by the state behind the byte (sampi_next, sampi_derive), and lets rules be

@@ -108,7 +108,7 @@ typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
     bool calls;    /* the level's items can call rules, which was not done yet */
-    int32_t usual; /* the state at this node of the usual state (sampi_usual_entry); 0 if its entry has no tokens below */
+    int32_t usual; /* where the usual state (sampi_usual_entry) goes to; 0 if its entry has no tokens below */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
@@ -226,6 +226,11 @@ typedef struct sampi_shared {
     sampi_workspace *workspaces;
     int32_t n_users; /* the number of matchers */
     size_t renewals; /* how many caches were replaced */
+    /* samp_grammar_warm. is_warming: 1 while a call uses the other two; warming: its work so far, or NULL; is_warm: the
+       work is done */
+    int32_t is_warming;
+    struct sampi_warming *warming;
+    bool is_warm;
 } sampi_shared;
 
 typedef struct sampi_named {
@@ -265,7 +270,7 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    const sampi_entry *like; /* the usual state's entry, which the computed entry is made of (sampi_usual_entry); or NULL */
+    const sampi_entry *like; /* the usual state's entry, of which an entry is made (sampi_usual_entry); or NULL */
     int32_t n_like;          /* how many exits of that entry were taken over or left out */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
@@ -278,8 +283,20 @@ typedef struct sampi_matcher {
     int32_t n_idle; /* how many calls of samp_grammar_prepare made no progress; each one that did lowers this by 1 */
     int64_t advances;             /* how many times the computation of an entry (token set) made progress */
     int64_t spent;                /* the steps that samp_grammar_prepare took since the last token */
+    bool warming; /* it is that of samp_grammar_warm: its calls drop nothing, and do not move the cache's clock */
     struct sampi_matcher *behind; /* the next matcher in a list, during samp_state_load */
 } sampi_matcher;
+
+/* The work of samp_grammar_warm (warming.h), which goes on from call to call. Its matcher's earlier positions are the
+   items of the places that wait for a visit. */
+typedef struct sampi_warming {
+    sampi_matcher *m;
+    sampi_vec places; /* sampi_warm_place */
+    sampi_pairs met;  /* hashes of the places that were met (sampi_warm_meets) */
+    size_t met_of;    /* the serial number of the cache to which the hashes belong */
+    int32_t n_items;  /* how many items the places have together */
+    int32_t rank;     /* the rank of the place that is being visited; -1: none is */
+} sampi_warming;
 
 /* Returns the number of items of a past position, from its number n in past_n: 3 means 3 items; SAMPI_POSITION_SAME means
    no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a grammar that

@@ -110,7 +110,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    sampi_account_free(&m->d.account, m->bits, (size_t)m->index->n_mask * 4 + 4);
+    sampi_account_free(&m->d.account, m->bits, m->shared->n_mask * 4 + 4); /* the index may be freed */
     sampi_account_subtract(&m->d.account, sizeof *m);
     (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
@@ -241,9 +241,23 @@ static int sampi_find_texts(sampi_shared *h)
     return n_texts && !texts ? (int)SAMP_E_NOMEM : (int)SAMP_OK;
 }
 
+/* Frees what samp_grammar_warm keeps between its calls. */
+static void sampi_warming_free(sampi_shared *h)
+{
+    sampi_warming *w = h->warming;
+    h->warming = NULL;
+    if (!w) return;
+    sampi_vec_free(&w->places);
+    sampi_vec_free(&w->met.slots);
+    (void)SAMPI_INT_ADD(&h->n_users, 1); /* freeing a matcher takes one away */
+    sampi_matcher_free(w->m);
+    SAMP_FREE(w);
+}
+
 static void sampi_shared_free(sampi_shared *h)
 {
     if (!h) return;
+    sampi_warming_free(h);
     for (sampi_workspace *space = h->workspaces, *behind; space; space = behind) {
         behind = space->behind;
         sampi_workspace_free(h, space);
@@ -295,6 +309,10 @@ static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
         if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
         sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->now);
         if (cache && sampi_replace_cache(h, cache, NULL)) sampi_sweep_caches(h);
+        if (!SAMPI_INT_CAS(&h->is_warming, 0, 1)) continue;
+        sampi_warming_free(h);
+        h->is_warm = false;
+        SAMPI_INT_PUT(&h->is_warming, 0);
     }
 }
 

@@ -50,7 +50,7 @@ static void sampi_memo_fits(sampi_matcher *m)
 static void sampi_open_cache(sampi_matcher *m)
 {
     sampi_memo_fits(m);
-    (void)SAMPI_INT_ADD(&m->cache->n_calls, 1);
+    if (!m->warming) (void)SAMPI_INT_ADD(&m->cache->n_calls, 1);
     m->now = sampi_cache_time(m->cache);
     if (m->tree_of == m->cache->serial) return;
     m->d.tree = m->cache->tree;

@@ -96,10 +96,12 @@ static bool same(worker *w, int64_t of_s, int64_t of_alone, const char *call)
     return !w->wrong;
 }
 
-/* One token: its mask, the same of both, and the token accepted by both. */
+/* One token: its mask, the same of both, and the token accepted by both. Now and then masks are made ahead before. */
 static void step(worker *w, source *rng, pair *p)
 {
     uint32_t bits[2][N_MASK];
+    if (below(rng, 8) == 0 && !EXPECT(w, samp_grammar_warm(vocab_index, w->g, 1 + (int64_t)below(rng, 2000)) >= 0))
+        return;
     for (uint64_t n = below(rng, 3) ? 0 : below(rng, 4); n > 0; n--) {
         const int done = samp_grammar_prepare(p->s, 1 + (int64_t)below(rng, 300));
         if (!EXPECT(w, done == 0 || done == 1 || done == SAMP_E_FULL)) return;

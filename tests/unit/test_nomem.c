@@ -959,6 +959,17 @@ static int prepared(world *w)
     return done < 0 ? done : SAMP_OK;
 }
 
+/* Masks of a grammar of its own are made ahead, to the end. */
+static int warmed(void)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "(?:the|ab*)*[12]{3}", NULL, &error);
+    int64_t steps = g ? 1 : error.status;
+    while (steps > 0) steps = samp_grammar_warm(vocab_index, g, 1 << 12);
+    samp_grammar_free(g);
+    return (int)steps;
+}
+
 static int forced(world *w)
 {
     char bytes[16] = "";
@@ -1135,6 +1146,7 @@ typedef enum promise {
       made(w, samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, tokens_of, 2))) \
     X(samp_grammar_mask, a_grammar, FAILS, mask(w)) \
     X(samp_grammar_prepare, a_grammar_without_store, FAILS, prepared(w)) \
+    X(samp_grammar_warm, nothing, GOES_ON, warmed()) \
     X(samp_grammar_forced, a_grammar_without_store, FAILS, forced(w)) \
     X(samp_grammar_draft, a_grammar_without_store, FAILS, drafted(w, samp_grammar_draft)) \
     X(samp_grammar_certain, a_grammar_without_store, FAILS, drafted(w, samp_grammar_certain)) \

@@ -475,4 +475,101 @@ TEST(test_prepare_refuses)
     samp_grammar_free(g);
 }
 
+/* ---- masks made ahead ---- */
+
+/* Makes masks ahead, `budget` steps a call, until there are no more. Returns the steps. */
+static int64_t warm_all(const samp_grammar *g, int64_t budget)
+{
+    int64_t steps = 1, all = 0;
+    for (int n = 0; steps > 0; n++, all += steps) {
+        assert_true(n < 1000000);
+        steps = samp_grammar_warm(vocab_index, g, budget);
+        assert_true(steps >= 0);
+    }
+    return all;
+}
+
+/* Masks that were made ahead are found: the steps of a text's masks afterwards, and their number without. Equal masks,
+   whatever the steps of a call; and a call has few steps more than its budget. */
+TEST(test_warm_masks_are_found)
+{
+    static const struct {
+        size_t grammar;
+        const char *text;
+    } of[] = { { 0, "{\"a\":[1,2.5e3,{\"ab\":\"the\"}],\"the\":true}" },
+               { 2, "{\"a\":12,\"ab\":\"the\",\"the\":[{\"ab\":2}],\"x\":\"ab\"}" },
+               { 6, "{\"c\":2, \"a\":0,\"h\":7}" } };
+    static const int64_t budgets[] = { 1 << 20, 1 << 10, 50 };
+    for (size_t i = 0; i < TEST_COUNT(of); i++)
+        for (size_t k = 0; k < TEST_COUNT(budgets); k++) {
+            samp_grammar *g = grammar_of(of[i].grammar), *own = grammar_of(of[i].grammar);
+            samp_sampler *s = samp_init_grammar(vocab_index, g), *alone = samp_init_grammar(vocab_index, own);
+            const int64_t ahead = warm_all(g, budgets[k]);
+            int64_t steps = 0, steps_alone = 0;
+            for (const char *p = of[i].text; *p; p++) {
+                uint32_t bits[2][N_MASK];
+                steps_of(NULL);
+                assert_ok(samp_grammar_mask(s, bits[0]));
+                steps += steps_of(s);
+                assert_ok(samp_grammar_mask(alone, bits[1]));
+                steps_alone += steps_of(alone);
+                assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+                assert_ok(samp_accept(s, (uint8_t)*p));
+                assert_ok(samp_accept(alone, (uint8_t)*p));
+            }
+            print_message("%.30s...: %lld steps ahead, then %lld for a text's masks instead of %lld\n",
+                          shared[of[i].grammar].text, (long long)ahead, (long long)steps, (long long)steps_alone);
+            assert_true(steps * 3 < steps_alone);
+            assert_num(samp_grammar_warm(vocab_index, g, 1), 0);
+            samp_free(s);
+            samp_free(alone);
+            samp_grammar_free(g);
+            samp_grammar_free(own);
+        }
+}
+
+/* Where the memory is small, the work ends: it stays within the limit, and a text that was read before is not dropped,
+   nor is the clock moved by which data ages. */
+TEST(test_warm_drops_nothing)
+{
+    static const char text[] = "{\"a\":12,\"ab\":\"the\",\"x\":\"a quick brown fox\"}";
+    static const size_t limits[] = { 100000, 140000, 200000, 400000, 1 << 20 };
+    size_t n_full = 0;
+    for (size_t i = 0; i < TEST_COUNT(limits); i++) {
+        samp_grammar *g = grammar_of(2);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        samp_grammar_usage before, now;
+        assert_ok(samp_set_grammar_limits(s, limits[i], 1 << 24));
+        (void)misses_in(s, text);
+        samp_reset(s);
+        const size_t misses = misses_in(s, text);
+        samp_reset(s);
+        assert_ok(samp_grammar_stats(s, &before));
+        (void)warm_all(g, 1 << 14);
+        assert_ok(samp_grammar_stats(s, &now));
+        assert_true(now.n_bytes <= now.max_bytes);
+        assert_true(now.n_entries >= before.n_entries);
+        if (misses == 0) assert_num(misses_in(s, text), 0);
+        n_full += misses > 0;
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    assert_true(n_full < TEST_COUNT(limits) - 1);
+}
+
+/* What samp_grammar_warm refuses; with another index the work begins anew, also for an index that was given up. */
+TEST(test_warm_refuses)
+{
+    samp_grammar *g = grammar_of(0);
+    samp_vocab_index *other = samp_vocab_index_init(&small_vocabulary, NULL);
+    assert_status((int)samp_grammar_warm(NULL, g, 1), SAMP_E_NULL);
+    assert_status((int)samp_grammar_warm(vocab_index, NULL, 1), SAMP_E_NULL);
+    assert_status((int)samp_grammar_warm(vocab_index, g, 0), SAMP_E_RANGE);
+    assert_true(warm_all(g, INT64_MAX) > 0);
+    assert_true(samp_grammar_warm(other, g, 1) > 0); /* stays unfinished, and is freed with the grammar */
+    assert_true(warm_all(g, 1000) > 0);
+    samp_vocab_index_free(other);
+    samp_grammar_free(g);
+}
+
 int main(int argc, char **argv) { return test_main(argc, argv, make_index, free_index); }
