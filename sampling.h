@@ -225,97 +225,97 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10725 watermark/text.h                27122 grammar/waiting.h
-     323 api/config.h                    10911 watermark/draw.h                27429 grammar/room.h
-     354 api/types.h                     11116 samplers/mirostat.h             27813 grammar/sampler.h
-     676 api/missing.h                   11339 samplers/adaptive_p.h           28067 grammar/warming.h
-     691 api/sample.h                    11488 samplers/ras.h                  28302 grammar/forced.h
-     893 api/chains.h                    11551 samplers/replay.h               28489 grammar/hooks.h
-    1199 api/samplers.h                  11602 samplers/custom.h               28610 schema/head.h
-    1593 api/gumbel.h                    11651 config/describe.h               28825 schema/errors.h
-    1622 api/operator.h                  11820 config/from_params.h            28940 schema/collections.h
-    1681 api/kv.h                        11876 config/orders.h                 28973 schema/references.h
-    1878 api/llama_cpp.h                 12148 config/numbers.h                29289 schema/strings.h
-    1926 api/text_error.h                12293 config/set.h                    29354 schema/numbers.h
-    1945 api/grammar.h                   12469 config/texts.h                  29575 schema/sets.h
-    2316 api/shards.h                    12648 config/settings.h               29851 schema/formats.h
-    2429 api/peers.h                     12763 life/rollback.h                 30130 schema/scalars.h
-    2575 api/drafts.h                    13001 life/chain.h                    30446 schema/styles.h
-    2734 api/constraints.h               13297 life/members.h                  30614 schema/goals.h
-    3137 api/watermark.h                 13407 life/update.h                   30854 schema/tagged.h
-    3311 api/stop.h                      13577 life/copy.h                     30927 schema/alternatives.h
-    3451 api/vocab.h                     13746 rows/row.h                      31467 schema/objects.h
-    3494 api/search.h                    13946 rows/reserve.h                  32056 schema/arrays.h
-    3676 api/parts.h                     14023 rows/pieces.h                   32424 schema/satisfiable.h
-    3728 base/switches.h                 14132 rows/compact.h                  32592 schema/whole.h
-    4031 base/random.h                   14312 rows/sums.h                     32775 tags/head.h
-    4051 base/mt19937.h                  14439 rows/changes.h                  32902 tags/words.h
-    4123 base/exact.h                    14516 rows/cuts.h                     33018 tags/inside.h
-    4340 base/bits128.h                  14972 rows/typical.h                  33162 tags/formats.h
-    4416 base/elements.h                 15280 rows/tail_free.h                33607 tags/models.h
-    4542 watermark/colours.h             15348 rows/selecting.h                33856 grammar/grammars.h
-    4605 kernels/llama_cpp/contract.h    15491 rows/mirostat.h                 33924 peers/tables.h
-    4627 kernels/contract.h              15571 watermark/rows.h                34383 peers/values.h
-    4713 kernels/scalar.h                15681 rows/flat.h                     34879 peers/llama_server.h
-    4917 kernels/llama_cpp/scalar.h      15751 rows/logprobs.h                 34947 peers/stops.h
-    4926 kernels/sets.h                  15894 rows/support.h                  35006 peers/wishes.h
-    4975 kernels/vectors.h               16039 rows/step.h                     35048 peers/fields.h
-    5057 kernels/avx512.h                16056 run/apply.h                     35359 peers/requests.h
-    5142 kernels/avx2.h                  16122 run/writing.h                   35567 vocab/pieces.h
-    5206 kernels/sse2.h                  16221 run/arrays.h                    35745 vocab/tokenizer_json.h
-    5223 kernels/neon.h                  16309 run/walk.h                      35963 vocab/gguf.h
-    5246 kernels/wasm.h                  16417 run/again.h                     36138 shards/head.h
-    5262 kernels/generic.h               16482 run/finish.h                    36223 shards/bytes.h
-    5282 kernels/shared.h                16523 run/draw.h                      36320 shards/merging.h
-    5406 kernels/passes.h                16611 run/sample.h                    36609 shards/row.h
-    6090 kernels/llama_cpp/passes.h      16748 run/explain.h                   36732 shards/answers.h
-    6142 kernels/check.h                 16863 watermark/making.h              37176 shards/logprobs.h
-    6164 kernels/dispatch.h              17084 watermark/tails.h               37434 shards/taking.h
-    6363 core/thresholds.h               17181 watermark/detect.h              37571 shards/asking.h
-    6458 core/array.h                    17406 run/verify.h                    37701 shards/prefix.h
-    6873 core/table.h                    17511 run/batch.h                     37924 shards/plans.h
-    7044 core/windows.h                  17697 run/replay.h                    38370 samplers/plans.h
-    7132 constraints/record.h            17782 run/guide.h                     38632 shards/way.h
-    7202 watermark/record.h              17823 life/state.h                    38778 shards/memory.h
-    7221 rows/work.h                     17984 operator/weights.h              38841 shards/batch.h
-    7254 life/past.h                     18059 operator/search.h               39245 drafts/head.h
-    7313 core/record.h                   18190 operator/run.h                  39296 drafts/block.h
-    7478 core/plans.h                    18350 kv/cells.h                      39478 drafts/tree.h
-    7504 core/fields.h                   18374 kv/making.h                     39601 drafts/relaxed.h
-    7601 core/owners.h                   18594 kv/slot.h                       39682 drafts/ngram.h
-    7668 core/mt19937.h                  18726 kv/sequences.h                  39818 search/head.h
-    7723 core/no_mt19937.h               18856 kv/data.h                       40025 search/rows.h
-    7747 core/making.h                   18985 kv/update.h                     40107 search/states.h
-    7905 core/streams.h                  19103 kv/state.h                      40194 search/beams.h
-    7941 life/state_fields.h             19302 llama_cpp/functions.h           40577 search/unmask.h
-    8029 samplers/llama_cpp.h            19364 llama_cpp/object.h              40723 text/automaton.h
-    8169 samplers/logit_bias.h           19417 llama_cpp/vocabulary.h          40794 grammar/patterns.h
-    8253 samplers/patch.h                19492 text/reading.h                  40943 constraints/automaton.h
-    8301 samplers/penalties.h            19598 text/strings.h                  40982 constraints/making.h
-    8443 samplers/dry.h                  19696 text/values.h                   41228 constraints/sampler.h
-    8975 samplers/cut.h                  19850 text/documents.h                41317 constraints/constructors.h
-    8995 samplers/top_n_sigma.h          19923 grammar/head.h                  41685 constraints/patterns.h
-    9131 samplers/top_k.h                19927 grammar/tree.h                  41774 constraints/looking.h
-    9186 samplers/tail_free.h            20577 grammar/building.h              41844 constraints/thinking.h
-    9303 samplers/typical.h              20977 grammar/finishing.h             42087 constraints/schedule.h
-    9364 samplers/top_p.h                21280 grammar/reading.h               42170 constraints/accepting.h
-    9400 samplers/min_p.h                21369 grammar/gbnf.h                  42351 constraints/drawing.h
-    9436 samplers/by_sums.h              21662 grammar/regex.h                 42588 constraints/state.h
-    9565 samplers/top_h.h                22079 grammar/derivatives.h           42652 constraints/kind.h
-    9615 samplers/min_k.h                22771 grammar/searching.h             42711 constraints/top_p_decay.h
-    9674 samplers/xtc.h                  23055 grammar/vocabulary.h            42787 constraints/timestamps.h
-    9795 samplers/infill.h               23509 grammar/triggers.h              42981 constraints/accessors.h
-    9902 samplers/temperature.h          23983 grammar/matcher.h               43088 stop/head.h
-   10071 samplers/smoothing.h            24282 grammar/cache.h                 43153 stop/search.h
-   10152 samplers/softmax.h              24565 grammar/moving.h                43274 stop/making.h
-   10181 samplers/drafted.h              25016 grammar/visits.h                43431 stop/text.h
-   10206 samplers/greedy.h               25306 grammar/states.h                43583 stop/patterns.h
-   10236 samplers/choose.h               25483 grammar/items.h                 43655 stop/settings.h
-   10322 samplers/ratio.h                25607 grammar/masks.h                 43686 core/kinds.h
-   10386 samplers/draw.h                 25851 grammar/runs.h                  43728 base/restore.h
-   10476 samplers/dist.h                 26063 grammar/entries.h               43741 api/license.h
-   10502 samplers/gumbel.h               26657 grammar/accepting.h
-   10612 watermark/function.h            27021 grammar/history.h
+       2 api/opening.h                   10725 watermark/text.h                27188 grammar/history.h
+     323 api/config.h                    10911 watermark/draw.h                27294 grammar/waiting.h
+     354 api/types.h                     11116 samplers/mirostat.h             27601 grammar/repeated.h
+     676 api/missing.h                   11339 samplers/adaptive_p.h           27677 grammar/room.h
+     691 api/sample.h                    11488 samplers/ras.h                  28067 grammar/sampler.h
+     893 api/chains.h                    11551 samplers/replay.h               28321 grammar/warming.h
+    1199 api/samplers.h                  11602 samplers/custom.h               28556 grammar/forced.h
+    1593 api/gumbel.h                    11651 config/describe.h               28758 grammar/hooks.h
+    1622 api/operator.h                  11820 config/from_params.h            28879 schema/head.h
+    1681 api/kv.h                        11876 config/orders.h                 29094 schema/errors.h
+    1878 api/llama_cpp.h                 12148 config/numbers.h                29209 schema/collections.h
+    1926 api/text_error.h                12293 config/set.h                    29242 schema/references.h
+    1945 api/grammar.h                   12469 config/texts.h                  29558 schema/strings.h
+    2316 api/shards.h                    12648 config/settings.h               29623 schema/numbers.h
+    2429 api/peers.h                     12763 life/rollback.h                 29844 schema/sets.h
+    2575 api/drafts.h                    13001 life/chain.h                    30120 schema/formats.h
+    2734 api/constraints.h               13297 life/members.h                  30463 schema/scalars.h
+    3137 api/watermark.h                 13407 life/update.h                   30779 schema/styles.h
+    3311 api/stop.h                      13577 life/copy.h                     30947 schema/goals.h
+    3451 api/vocab.h                     13746 rows/row.h                      31192 schema/tagged.h
+    3494 api/search.h                    13946 rows/reserve.h                  31265 schema/alternatives.h
+    3676 api/parts.h                     14023 rows/pieces.h                   31805 schema/objects.h
+    3728 base/switches.h                 14132 rows/compact.h                  32394 schema/arrays.h
+    4031 base/random.h                   14312 rows/sums.h                     32760 schema/satisfiable.h
+    4051 base/mt19937.h                  14439 rows/changes.h                  32928 schema/whole.h
+    4123 base/exact.h                    14516 rows/cuts.h                     33111 tags/head.h
+    4340 base/bits128.h                  14972 rows/typical.h                  33238 tags/words.h
+    4416 base/elements.h                 15280 rows/tail_free.h                33354 tags/inside.h
+    4542 watermark/colours.h             15348 rows/selecting.h                33498 tags/formats.h
+    4605 kernels/llama_cpp/contract.h    15491 rows/mirostat.h                 33943 tags/models.h
+    4627 kernels/contract.h              15571 watermark/rows.h                34192 grammar/grammars.h
+    4713 kernels/scalar.h                15681 rows/flat.h                     34260 peers/tables.h
+    4917 kernels/llama_cpp/scalar.h      15751 rows/logprobs.h                 34719 peers/values.h
+    4926 kernels/sets.h                  15894 rows/support.h                  35215 peers/llama_server.h
+    4975 kernels/vectors.h               16039 rows/step.h                     35283 peers/stops.h
+    5057 kernels/avx512.h                16056 run/apply.h                     35342 peers/wishes.h
+    5142 kernels/avx2.h                  16122 run/writing.h                   35384 peers/fields.h
+    5206 kernels/sse2.h                  16221 run/arrays.h                    35695 peers/requests.h
+    5223 kernels/neon.h                  16309 run/walk.h                      35903 vocab/pieces.h
+    5246 kernels/wasm.h                  16417 run/again.h                     36081 vocab/tokenizer_json.h
+    5262 kernels/generic.h               16482 run/finish.h                    36299 vocab/gguf.h
+    5282 kernels/shared.h                16523 run/draw.h                      36474 shards/head.h
+    5406 kernels/passes.h                16611 run/sample.h                    36559 shards/bytes.h
+    6090 kernels/llama_cpp/passes.h      16748 run/explain.h                   36656 shards/merging.h
+    6142 kernels/check.h                 16863 watermark/making.h              36945 shards/row.h
+    6164 kernels/dispatch.h              17084 watermark/tails.h               37068 shards/answers.h
+    6363 core/thresholds.h               17181 watermark/detect.h              37512 shards/logprobs.h
+    6458 core/array.h                    17406 run/verify.h                    37770 shards/taking.h
+    6873 core/table.h                    17511 run/batch.h                     37907 shards/asking.h
+    7044 core/windows.h                  17697 run/replay.h                    38037 shards/prefix.h
+    7132 constraints/record.h            17782 run/guide.h                     38260 shards/plans.h
+    7202 watermark/record.h              17823 life/state.h                    38706 samplers/plans.h
+    7221 rows/work.h                     17984 operator/weights.h              38968 shards/way.h
+    7254 life/past.h                     18059 operator/search.h               39114 shards/memory.h
+    7313 core/record.h                   18190 operator/run.h                  39177 shards/batch.h
+    7478 core/plans.h                    18350 kv/cells.h                      39581 drafts/head.h
+    7504 core/fields.h                   18374 kv/making.h                     39632 drafts/block.h
+    7601 core/owners.h                   18594 kv/slot.h                       39814 drafts/tree.h
+    7668 core/mt19937.h                  18726 kv/sequences.h                  39937 drafts/relaxed.h
+    7723 core/no_mt19937.h               18856 kv/data.h                       40018 drafts/ngram.h
+    7747 core/making.h                   18985 kv/update.h                     40154 search/head.h
+    7905 core/streams.h                  19103 kv/state.h                      40361 search/rows.h
+    7941 life/state_fields.h             19302 llama_cpp/functions.h           40443 search/states.h
+    8029 samplers/llama_cpp.h            19364 llama_cpp/object.h              40530 search/beams.h
+    8169 samplers/logit_bias.h           19417 llama_cpp/vocabulary.h          40913 search/unmask.h
+    8253 samplers/patch.h                19492 text/reading.h                  41059 text/automaton.h
+    8301 samplers/penalties.h            19598 text/strings.h                  41130 grammar/patterns.h
+    8443 samplers/dry.h                  19696 text/values.h                   41279 constraints/automaton.h
+    8975 samplers/cut.h                  19850 text/documents.h                41318 constraints/making.h
+    8995 samplers/top_n_sigma.h          19923 grammar/head.h                  41564 constraints/sampler.h
+    9131 samplers/top_k.h                19927 grammar/tree.h                  41653 constraints/constructors.h
+    9186 samplers/tail_free.h            20579 grammar/building.h              42021 constraints/patterns.h
+    9303 samplers/typical.h              20988 grammar/finishing.h             42110 constraints/looking.h
+    9364 samplers/top_p.h                21294 grammar/reading.h               42180 constraints/thinking.h
+    9400 samplers/min_p.h                21383 grammar/gbnf.h                  42423 constraints/schedule.h
+    9436 samplers/by_sums.h              21676 grammar/regex.h                 42506 constraints/accepting.h
+    9565 samplers/top_h.h                22093 grammar/derivatives.h           42687 constraints/drawing.h
+    9615 samplers/min_k.h                22785 grammar/searching.h             42924 constraints/state.h
+    9674 samplers/xtc.h                  23069 grammar/vocabulary.h            42988 constraints/kind.h
+    9795 samplers/infill.h               23523 grammar/triggers.h              43047 constraints/top_p_decay.h
+    9902 samplers/temperature.h          23997 grammar/matcher.h               43123 constraints/timestamps.h
+   10071 samplers/smoothing.h            24301 grammar/cache.h                 43317 constraints/accessors.h
+   10152 samplers/softmax.h              24584 grammar/moving.h                43424 stop/head.h
+   10181 samplers/drafted.h              25035 grammar/visits.h                43489 stop/search.h
+   10206 samplers/greedy.h               25325 grammar/states.h                43610 stop/making.h
+   10236 samplers/choose.h               25502 grammar/unique.h                43767 stop/text.h
+   10322 samplers/ratio.h                25639 grammar/items.h                 43919 stop/patterns.h
+   10386 samplers/draw.h                 25771 grammar/masks.h                 43991 stop/settings.h
+   10476 samplers/dist.h                 26015 grammar/runs.h                  44022 core/kinds.h
+   10502 samplers/gumbel.h               26227 grammar/entries.h               44064 base/restore.h
+   10612 watermark/function.h            26823 grammar/accepting.h             44077 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1969,7 +1969,7 @@ typedef struct samp_grammar samp_grammar;
      Regex    Regular expressions are those of ECMA-262 without lookaround, \b, \p and backreferences.
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
-              uniqueItems, except for items of an enum or whole numbers from -99 to 99; multipleOf with more than four
+              uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
               $recursiveRef; schemas of other files; the formats regex (not regular) and idn-hostname (needs Unicode's
               tables). A format that the standard does not define has no effect.
@@ -20018,8 +20018,10 @@ typedef struct sampi_rule {
     int32_t n_refs;        /* the number of nodes that refer to the rule */
     /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t facts; /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
+    uint8_t unique; /* SAMPI_UNIQUE_*: the values that a rule matches must differ within an array (unique.h) */
+    uint8_t facts;  /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
 } sampi_rule;
+enum { SAMPI_UNIQUE_NOT, SAMPI_UNIQUE_ARRAY, SAMPI_UNIQUE_ITEM };
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
 typedef struct sampi_member {
@@ -20926,6 +20928,15 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
+/* Makes a new rule with this body, whose values are the items of an array that must differ, or such an array, and
+   returns a node that calls it. */
+static sampi_node sampi_tree_unique(sampi_tree *t, sampi_node body, int unique)
+{
+    const sampi_node call = body == SAMPI_NEVER ? body : sampi_tree_call(t, body);
+    if (call > 0) sampi_rule_at(t, sampi_at(t, call)->a)->unique = (uint8_t)unique;
+    return call;
+}
+
 /* Returns the node for a list of n members in any order, each at most once, with `separator` between two members. */
 static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
                                      sampi_node other, size_t least, size_t most)
@@ -20992,6 +21003,7 @@ struct samp_grammar {
     sampi_tree tree;
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
+    bool unique;          /* a rule has values that must differ (unique.h) */
     sampi_byte_classes bytes;
     /* the data that samplers share, as a list (cache.h); the other members of a grammar never change */
     struct sampi_shared *shared;
@@ -21227,6 +21239,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
     if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_MULTIPLE)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_rule_at(t, e->a)->unique);
     for (; e->kind == SAMPI_NODE_TOKEN; e = sampi_at(t, e->c)) { /* a token, and those that are excluded with it */
         const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
         sampi_mix(hash, (uint64_t)(uint32_t)e->b);
@@ -21270,6 +21283,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
+    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_rule_at(&g->tree, i)->unique != 0;
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);
@@ -24032,6 +24046,7 @@ typedef struct sampi_dfa_state {
 
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
+    int32_t from;       /* where in the matcher's `text` the call began (unique.h) */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -24165,6 +24180,7 @@ typedef struct sampi_shared {
     int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;        /* sampi_named: these tokens */
+    sampi_vec commas;       /* int32_t: the tokens in which a value may follow a comma (sampi_find_commas) */
     /* the memory account: `bytes` counts workspaces and samplers' arrays, `cache_bytes` counts caches */
     sampi_account account;
     /* now: the current cache; gone: a list of replaced caches that calls may still read */
@@ -24204,6 +24220,8 @@ typedef struct sampi_matcher {
     /* arrays borrowed from the workspace: the calls of a state, the tokens and exits of an entry */
     sampi_vec calls, tokens, exits;
     sampi_vec history; /* samp_token: all accepted tokens */
+    /* bytes: the accepted text, and those that are being read, if values in the grammar must differ (unique.h) */
+    sampi_vec text;
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
     sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_position_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
@@ -24222,6 +24240,7 @@ typedef struct sampi_matcher {
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */
+    bool reading;        /* bytes are read one by one, and `text` has them; in a walk over the tries it has not */
     int64_t max_steps;
     sampi_unfinished begun;
     /* The call is one of samp_grammar_prepare: a token set that its steps do not complete is kept, and the next call
@@ -25480,6 +25499,143 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }
 
+/* ---- src/grammar/unique.h ---- */
+/* ---- grammars: values that must differ ----
+  The items of an array with uniqueItems are calls of one rule (SAMPI_UNIQUE_ITEM), and the array is one too. */
+
+/* How the item that is being read compares with those before it: it is the beginning of none; of one; it equals one. */
+enum { SAMPI_NEW, SAMPI_BEGINS, SAMPI_CAME };
+
+static bool sampi_is_gap(uint8_t byte)
+{
+    return byte == ' ' || byte == ',' || byte == '[' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+/* Appends bytes to the text, if it is needed. */
+static void sampi_read_text(sampi_matcher *m, const uint8_t *bytes, size_t n)
+{
+    void *room = n && m->grammar->unique ? sampi_append(&m->d, &m->text, 1, (int32_t)n) : NULL;
+    if (room) memcpy(room, bytes, n);
+}
+
+/* Finds the next item of an array in the text from *at on. */
+static bool sampi_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
+{
+    int32_t i = *at;
+    while (i < end && sampi_is_gap(text[i])) i++;
+    const bool any = i < end, quoted = any && text[i] == '"';
+    for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_is_gap(text[i])); i++)
+        if (quoted && text[i] == '\\') i++;
+    *at = i + quoted;
+    return any;
+}
+
+/* Compares the first n bytes of an item with the whole value of an earlier one. Returns SAMPI_NEW and so on. */
+static int sampi_compare_value(const uint8_t *value, int32_t n_value, const uint8_t *text, int32_t n)
+{
+    const bool number = value[0] == '-' || (value[0] >= '0' && value[0] <= '9');
+    bool point = false;
+    for (int32_t i = 0; i < n_value && number; i++) point |= value[i] == '.';
+    while (point && value[n_value - 1] == '0') n_value--;
+    if (point && value[n_value - 1] == '.') point = --n_value == 0;
+    if (number && value[n_value - 1] == '0' && n_value == 1 + (value[0] == '-')) { /* zero, with any sign */
+        value += n_value - 1;
+        n_value = 1;
+        if (n > 0 && text[0] == '-') text++, n--;
+    }
+    if (n < n_value) return n && memcmp(value, text, (size_t)n) ? SAMPI_NEW : SAMPI_BEGINS;
+    if (memcmp(value, text, (size_t)n_value)) return SAMPI_NEW;
+    if (n == n_value) return SAMPI_CAME;
+    text += n_value;
+    n -= n_value;
+    if (!number || (!point && text[0] != '.')) return SAMPI_NEW;
+    if (!point && n == 1) return SAMPI_BEGINS;
+    for (int32_t i = !point; i < n; i++)
+        if (text[i] != '0') return SAMPI_NEW;
+    return SAMPI_CAME;
+}
+
+/* Compares the item that begins at byte `item` of the text, as far as it was read, with an earlier one. */
+static void sampi_compare_item(sampi_matcher *m, int32_t from, int32_t to, int32_t item, int *how)
+{
+    const uint8_t *text = (const uint8_t *)m->text.data;
+    const int one = sampi_compare_value(text + from, to - from, text + item, m->text.n - item);
+    if (one != SAMPI_NEW) sampi_work_push_pair(&m->d, from, to);
+    if (one > *how) *how = one;
+}
+
+/* Compares an item with all before it in the array that begins at byte `array`. */
+static int sampi_compare_items(sampi_matcher *m, int32_t array, int32_t item)
+{
+    int how = SAMPI_NEW;
+    sampi_charge(&m->d, (item - array) / 32);
+    for (int32_t at = array, from; sampi_next_value((const uint8_t *)m->text.data, item, &at, &from);)
+        sampi_compare_item(m, from, at, item, &how);
+    return how;
+}
+
+/* Compares an item, after one more byte of it, with those whose places are on the stack from index `first` on. */
+static int sampi_compare_again(sampi_matcher *m, int32_t first, int32_t item)
+{
+    int how = SAMPI_NEW;
+    const int32_t end = m->d.work.n;
+    sampi_charge(&m->d, (end - first) / 8);
+    for (int32_t i = first; i < end; i += 2) {
+        const sampi_node *place = (const sampi_node *)m->d.work.data + i;
+        sampi_compare_item(m, place[0], place[1], item, &how);
+    }
+    return how;
+}
+
+/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is; -1 if it is none. */
+static int32_t sampi_array_of(const sampi_matcher *m, int32_t frame)
+{
+    const sampi_frame *f = sampi_frame_at(m, frame);
+    if (frame == 0 || sampi_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
+    return sampi_frame_at(m, sampi_edge_at(m, f->edge)->frame)->from;
+}
+
+/* Returns whether a frame is an item that its array has already. */
+static bool sampi_came_before(sampi_matcher *m, int32_t frame)
+{
+    const int32_t array = sampi_array_of(m, frame), bottom = m->d.work.n;
+    const bool came = array >= 0 && sampi_compare_items(m, array, sampi_frame_at(m, frame)->from) == SAMPI_CAME;
+    m->d.work.n = bottom;
+    return came;
+}
+
+/* Returns whether an item that was read up to `state` can become one that differs from all before it. */
+static bool sampi_can_differ(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first, int32_t depth)
+{
+    const int32_t bottom = m->d.work.n;
+    bool differs = how == SAMPI_NEW ||
+                   (how == SAMPI_BEGINS && (sampi_dfa_state_at(m, state)->flags & SAMPI_STATE_ENDS));
+    for (int32_t b = 0; b < 256 && !differs && depth > 0; b++) {
+        const uint8_t byte = (uint8_t)b;
+        const int32_t next = sampi_next(m, state, byte);
+        if (!next || !sampi_step(&m->d)) continue;
+        sampi_read_text(m, &byte, 1);
+        const int now = m->d.status ? SAMPI_CAME : sampi_compare_again(m, first, item);
+        differs = sampi_can_differ(m, next, item, now, bottom, depth - 1);
+        m->d.work.n = bottom;
+        m->text.n--;
+    }
+    return differs;
+}
+
+enum { SAMPI_DIFFERS_WITHIN = 1000 }; /* how far an item that goes on like an earlier one is followed */
+
+/* Returns whether an item of the parser need not become a value that came before. */
+static bool sampi_item_can_differ(sampi_matcher *m, int32_t state, int32_t frame)
+{
+    const int32_t array = sampi_array_of(m, frame), item = sampi_frame_at(m, frame)->from, first = m->d.work.n;
+    if (array < 0) return true;
+    const int how = sampi_compare_items(m, array, item);
+    const bool differs = sampi_can_differ(m, state, item, how, first, SAMPI_DIFFERS_WITHIN);
+    m->d.work.n = first;
+    return differs;
+}
+
 /* ---- src/grammar/items.h ---- */
 /* ---- grammars: items and frames ----
   One step of the Earley parser reads a byte and makes the items of the position behind it; an item is a state in a
@@ -25506,7 +25662,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
-    if (call.then == SAMPI_EMPTY) {
+    if (call.then == SAMPI_EMPTY && !sampi_rule_at(&m->d.tree, rule)->unique) {
         sampi_add_item(m, state, frame);
         return;
     }
@@ -25515,6 +25671,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
+        made->from = m->text.n;
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_add_item(m, state, f);
     }
@@ -25536,6 +25693,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
         const sampi_edge edge = *sampi_edge_at(m, e);
+        if (m->reading && sampi_came_before(m, frame)) continue;
         sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(&m->d, edge.then, edge.member);
         sampi_add_item(m, sampi_state_of(m, then), edge.frame);
     }
@@ -25583,18 +25741,23 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
 {
     int32_t first = m->items.n;
     sampi_begin_step(m);
+    sampi_read_text(m, &byte, 1);
+    m->reading = m->grammar->unique;
     for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+        const int32_t state = sampi_next(m, item.state, byte);
+        if (state && m->reading && !sampi_item_can_differ(m, state, item.frame)) continue;
+        sampi_add_item(m, state, item.frame);
     }
     sampi_close(m, first);
+    m->reading = false;
     return m->d.status ? 0 : m->items.n - first;
 }
 
 /* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false, 0 };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, m->text.n, false, 0 };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)
@@ -25602,6 +25765,7 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
     m->items.n = level.items;
     m->frames.n = level.frames;
     m->edges.n = level.edges;
+    if (!level.state) m->text.n = level.frame;
 }
 
 /* ---- src/grammar/masks.h ---- */
@@ -26586,6 +26750,7 @@ typedef struct sampi_attempt {
     sampi_level before;
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
+static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
@@ -26610,6 +26775,7 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
         const sampi_item *item = sampi_item_at(m, i);
         if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_dfa_state_at(m, item->state), bits);
     }
+    if (m->grammar->unique) sampi_mask_repeated(m, bits);
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
@@ -26815,6 +26981,7 @@ static void sampi_trim(sampi_matcher *m)
     sampi_vec_trim(&m->past, sizeof(sampi_item));
     sampi_vec_trim(&m->past_n, sizeof(int32_t));
     sampi_vec_trim(&m->history, sizeof(samp_token));
+    sampi_vec_trim(&m->text, 1);
     if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
 }
 
@@ -26822,7 +26989,7 @@ static void sampi_trim(sampi_matcher *m)
 static void sampi_begin_text(sampi_matcher *m)
 {
     m->frames.n = m->n_reachable = 1;
-    m->edges.n = m->items.n = 0;
+    m->edges.n = m->items.n = m->text.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
     sampi_close(m, 0);
@@ -27106,6 +27273,11 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
     sampi_discard_prepared(m);
     m->past.n = to.items;
     m->past_n.n -= n;
+    for (int32_t i = m->history.n - to.tokens; i < m->history.n && m->grammar->unique; i++) {
+        size_t n_bytes;
+        (void)sampi_history_bytes(m, i, &n_bytes);
+        m->text.n = !to.waiting && (size_t)m->text.n > n_bytes ? m->text.n - (int32_t)n_bytes : 0;
+    }
     m->history.n -= to.tokens;
     if (to.waiting && to.tokens) {
         sampi_lazy_reset(&m->lazy);
@@ -27426,6 +27598,82 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
     return m->d.status ? m->d.status : allowed ? SAMP_OK : SAMP_E_RANGE;
 }
 
+/* ---- src/grammar/repeated.h ---- */
+/* ---- grammars: masks without repeated values ----
+  A mask is made as if values might repeat (unique.h). */
+
+/* Lists the tokens in which something other than white space follows a comma: 4 times the token, + 1 if a quote comes
+   before the comma, + 2 if a bracket does. */
+static bool sampi_find_commas(sampi_shared *h)
+{
+    const samp_vocab *vocab = h->index->vocab;
+    for (samp_token token = 0; token < vocab->n_vocab && h->grammar->unique; token++) {
+        size_t n = 0, i = 0;
+        const char *bytes = vocab->token_bytes(vocab, token, &n);
+        int32_t before = 0;
+        if (!bytes || !(h->index->all[token / 32] >> token % 32 & 1)) continue;
+        for (; i < n && bytes[i] != ','; i++) before |= bytes[i] == '"' ? 1 : bytes[i] == '[' ? 2 : 0;
+        while (i < n && sampi_is_gap((uint8_t)bytes[i])) i++;
+        int32_t *room = i < n ? (int32_t *)sampi_vec_add(&h->commas, sizeof *room, 1) : NULL;
+        if (i < n && !room) return false;
+        if (room) *room = 4 * token + before;
+    }
+    return true;
+}
+
+/* Removes from `bits` the tokens at the nodes [i, end) of a trie, and below them, with which an item becomes one that
+   came before. */
+static void sampi_remove_repeated(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first, uint32_t i,
+                                  uint32_t end, uint32_t *bits)
+{
+    const int32_t bottom = m->d.work.n;
+    for (uint32_t size; i < end && sampi_step(&m->d); i += size) {
+        const uint8_t byte = (uint8_t)m->index->nodes[2 * (size_t)i];
+        const bool gap = m->text.n == item && sampi_is_gap(byte); /* white space before the item */
+        const int32_t next = gap ? state : sampi_next(m, state, byte);
+        size = m->index->nodes[2 * (size_t)i + 1] >> 10;
+        if (!next && how == SAMPI_CAME) sampi_set_below(m, i, bits, false); /* the item ends before this byte */
+        if (!next) continue;
+        if (!gap) sampi_read_text(m, &byte, 1);
+        const int now = m->d.status ? SAMPI_NEW : sampi_compare_again(m, first, item);
+        if (!sampi_can_differ(m, next, item, now, bottom, SAMPI_DIFFERS_WITHIN))
+            sampi_set_below(m, i, bits, false);
+        else if (now != SAMPI_NEW)
+            sampi_remove_repeated(m, next, item, now, bottom, i + 1, i + size, bits);
+        m->d.work.n = bottom;
+        m->text.n -= !gap;
+    }
+}
+
+/* Removes from a mask the tokens with which a value would come again in an array where values must differ. */
+static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits)
+{
+    const samp_vocab_index *index = m->index;
+    bool inside = false, in_string = true;
+    for (int32_t i = 1; i < m->frames.n; i++)
+        inside |= sampi_rule_at(&m->d.tree, sampi_frame_at(m, i)->rule)->unique != SAMPI_UNIQUE_NOT;
+    for (int32_t i = 0; i < m->n_now && inside && !m->d.status; i++) {
+        const sampi_item now = *sampi_item_at(m, i);
+        const int32_t array = sampi_array_of(m, now.frame), item = sampi_frame_at(m, now.frame)->from;
+        in_string &= array >= 0 && item < m->text.n && ((const uint8_t *)m->text.data)[item] == '"';
+        if (array < 0) continue;
+        const int32_t first = m->d.work.n;
+        const int how = sampi_compare_items(m, array, item);
+        for (int trie = 0; trie < 2 && how != SAMPI_NEW; trie++)
+            sampi_remove_repeated(m, now.state, item, how, first, 1 + (trie ? index->n_plain : 0),
+                                  trie ? index->n_nodes : index->n_plain, bits);
+        m->d.work.n = first;
+    }
+    for (int32_t i = 0; i < m->shared->commas.n && !m->d.status; i++) {
+        const int32_t listed = ((const int32_t *)m->shared->commas.data)[i], token = listed / 4;
+        const bool may = inside ? !in_string || (listed & 1) : (listed & 2) != 0;
+        if (!may || !(bits[token / 32] >> token % 32 & 1)) continue;
+        const sampi_level before = sampi_mark(m);
+        if (sampi_matcher_try(m, token, 0) == m->items.n) bits[token / 32] &= ~(1u << token % 32);
+        sampi_drop(m, before);
+    }
+}
+
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
   This room makes, copies, resets and frees a matcher, and tries and accepts a token. */
@@ -27439,7 +27687,10 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
     bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
+    const int32_t before = m->text.n;
     int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    m->text.n = before;
+    if (bytes) sampi_read_text(m, bytes + skip, n - skip);
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -27521,13 +27772,13 @@ static int sampi_matcher_reset(sampi_matcher *m)
 }
 
 /* Lists all arrays that a matcher owns. */
-#define SAMPI_MATCHER_VECS 16
+#define SAMPI_MATCHER_VECS 17
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
     sampi_vec *all[] = { &m->items,       &m->frames,     &m->edges,   &m->history, &m->past,     &m->past_n,
                          &z->ops,         &z->pool,       &z->threads, &z->tokens,  &z->programs, &m->begun.tokens,
-                         &m->begun.exits, &m->begun.bits, &z->refused, &z->key };
+                         &m->begun.exits, &m->begun.bits, &z->refused, &z->key,      &m->text };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -27689,6 +27940,7 @@ static void sampi_shared_free(sampi_shared *h)
     sampi_sweep_caches(h);
     if (h->now) sampi_cache_free(h, h->now);
     sampi_vec_free(&h->texts);
+    sampi_vec_free(&h->commas);
     SAMP_FREE(h);
 }
 
@@ -27705,10 +27957,10 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->n_mask = index->n_mask;
     h->account.bytes = sizeof *h;
     h->account.most = (size_t)1 << 26;
-    h->texts.account = &h->account;
+    h->texts.account = h->commas.account = &h->account;
     const sampi_cache_plan plan = sampi_cache_planned(h, NULL, 0, SAMPI_CACHE_USUAL);
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
-    if (!sampi_find_texts(h)) h->now = sampi_cache_make(h, &plan, &account);
+    if (!sampi_find_texts(h) && sampi_find_commas(h)) h->now = sampi_cache_make(h, &plan, &account);
     if (!h->now) {
         sampi_shared_free(h);
         return NULL;
@@ -27763,6 +28015,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
+    outermost->from = 0;
     const int status = sampi_matcher_reset(m);
     /* SAMP_E_FULL is no error here: a later call may find more memory */
     return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
@@ -27782,6 +28035,7 @@ static int sampi_matcher_assign(sampi_matcher *m, const sampi_matcher *from)
     sampi_assign_vec(m, &m->frames, &from->frames, sizeof(sampi_frame));
     sampi_assign_vec(m, &m->edges, &from->edges, sizeof(sampi_edge));
     sampi_assign_vec(m, &m->history, &from->history, sizeof(samp_token));
+    sampi_assign_vec(m, &m->text, &from->text, 1);
     sampi_assign_vec(m, &m->past, &from->past, sizeof(sampi_item));
     sampi_assign_vec(m, &m->past_n, &from->past_n, sizeof(int32_t));
     sampi_assign_vec(m, &m->lazy.ops, &from->lazy.ops, sizeof(sampi_op));
@@ -28328,6 +28582,20 @@ static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
     return true;
 }
 
+/* The same for values that must differ (unique.h): each byte is tried. */
+static int sampi_forced_by_trying(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int found = -1;
+    for (int b = 0; b < 256 && !m->d.status; b++) {
+        const sampi_level before = sampi_mark(m);
+        const bool takes = sampi_advance(m, from, to, (uint8_t)b) > 0;
+        sampi_drop(m, before);
+        if (takes && found >= 0) return -1;
+        if (takes) found = b;
+    }
+    return found;
+}
+
 /* Returns the only byte that may follow the parser's items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
@@ -28335,6 +28603,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     int32_t found = -1, last = 255;
     for (int32_t i = from; i < to; i++) {
         const sampi_item item = *sampi_item_at(m, i);
+        if (sampi_array_of(m, item.frame) >= 0) return sampi_forced_by_trying(m, from, to);
         if ((item.flags & SAMPI_STATE_TOKENS) || ((item.flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
         if (!sampi_forces_class(m, item.state, &found)) return -1;
     }
@@ -30127,6 +30396,70 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node, int6
     return alive;
 }
 
+/* A node that sampi_schema_n_texts has reached, and by how many texts. */
+typedef struct sampi_counted_node {
+    sampi_node node;
+    int32_t n;
+} sampi_counted_node;
+
+/* Adds n texts that lead to a node to those of one length. */
+static SAMPI_COLD void sampi_schema_count_node(sampi_schema *x, sampi_vec *reached, sampi_node node, int32_t n)
+{
+    sampi_counted_node *at = (sampi_counted_node *)reached->data;
+    int32_t i = 0;
+    while (i < reached->n && at[i].node != node) i++;
+    (void)sampi_schema_work(x, SAMPI_HERE, (size_t)i / 8 + 1);
+    if (i == reached->n) {
+        at = (sampi_counted_node *)sampi_vec_add(reached, sizeof *at, 1); /* the new last one */
+        if (!at) {
+            sampi_schema_check(x, SAMP_E_NOMEM);
+            return;
+        }
+        at->node = node;
+        at->n = 0;
+        i = 0;
+    }
+    at[i].n += n;
+}
+
+/* Returns how many texts a regular node has, or `most` if it has more. */
+static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node, int32_t most)
+{
+    sampi_deriver *d = &x->deriver;
+    sampi_vec now, behind;
+    int32_t n = 0;
+    memset(&now, 0, sizeof now);
+    memset(&behind, 0, sizeof behind);
+    sampi_schema_check(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
+    if (!x->status && node != SAMPI_NEVER) sampi_schema_count_node(x, &now, node, 1);
+    d->tree = *x->tree;
+    while (now.n > 0 && n < most && !x->status) {
+        for (int32_t i = 0; i < now.n && n < most && !d->status; i++) {
+            const sampi_counted_node at = ((const sampi_counted_node *)now.data)[i];
+            uint8_t first[256];
+            int32_t size[256] = { 0 };
+            if (sampi_at(&d->tree, at.node)->facts & SAMPI_FACT_EMPTY) n += at.n;
+            sampi_find_byte_kinds(d, at.node, first);
+            for (int32_t c = 0; c < 256; c++) size[first[c]]++;
+            for (int32_t c = 0; c < 256 && !d->status; c++) {
+                const sampi_node next = size[c] ? sampi_derive(d, at.node, c) : (sampi_node)SAMPI_NEVER;
+                if (next == SAMPI_NEVER || !sampi_matches_any(d, next)) continue;
+                sampi_schema_count_node(x, &behind, next, at.n < most ? at.n * size[c] : most);
+            }
+        }
+        const sampi_vec done = now;
+        now = behind;
+        behind = done;
+        behind.n = 0;
+        sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
+    }
+    *x->tree = d->tree;
+    sampi_vec_free(&now);
+    sampi_vec_free(&behind);
+    return n < most ? n : most;
+}
+
 /* ---- src/schema/scalars.h ---- */
 /* ---- schemas: null, booleans, numbers, strings ----
   The scalars that a schema allows are three sets: a set of null, false and true, a set of texts of numbers, a set of
@@ -30812,15 +31145,20 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* Returns the node of the texts of all scalars that a goal (a set of conditions) allows. */
-static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+/* Returns the node of the texts of scalars. */
+static SAMPI_COLD sampi_node sampi_scalars_node(sampi_schema *x, sampi_scalars s)
 {
     sampi_tree *t = x->tree;
-    sampi_scalars s = sampi_goal_scalars(x, goal);
     sampi_node node = sampi_tree_alt(t, sampi_style_strings(x, s.string), sampi_texts_node(x, s.number, false));
     if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
     if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
+}
+
+/* Returns the node of the texts of all scalars that a goal (a set of conditions) allows. */
+static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+{
+    return sampi_scalars_node(x, sampi_goal_scalars(x, goal));
 }
 
 /* Returns a reference to one of the rules of a goal (a set of conditions), whose body is made later. */
@@ -32174,6 +32512,15 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
+/* Returns the node of any number of items, each with the node `one`. */
+static SAMPI_COLD sampi_node sampi_array_of_one(sampi_schema *x, const sampi_array *a, sampi_node one)
+{
+    sampi_tree *t = x->tree; /* the first item of an array has no comma before it */
+    const sampi_node more = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, one), a->least ? a->least - 1 : 0,
+                                              a->most < INT32_MAX ? a->most - 1 : -1);
+    return a->least ? sampi_tree_seq(t, one, more) : sampi_schema_optional(t, sampi_tree_seq(t, one, more));
+}
+
 /* Returns whether the node is one of the list's members. Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
@@ -32197,53 +32544,14 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     room->required = false;
 }
 
-/* Returns the node of the spellings of a whole number from 0 to 99. */
-static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
-{
-    sampi_tree *t = x->tree;
-    const char text[2] = { (char)('0' + value / 10), (char)('0' + value % 10) };
-    sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
-    return sampi_tree_seq(t, sampi_tree_text(t, text + (value < 10), value < 10 ? 1 : 2),
-                          sampi_schema_optional(t, zeros));
-}
-
-/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. */
-static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
-{
-    enum { END = 100 };
-    sampi_tree *t = x->tree;
-    sampi_node all = SAMPI_NEVER;
-    for (int32_t value = 0; value < END; value++) all = sampi_tree_alt(t, sampi_array_whole(x, value), all);
-    all = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
-    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all), SAMPI_SCHEMA_SEARCH)) return false;
-    for (int32_t value = 1 - END; value < END && !x->status; value++) {
-        sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
-        if (value <= 0) one = sampi_schema_negative(t, one);
-        if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
-        one = sampi_tree_and(t, numbers, one);
-        if (sampi_schema_alive(x, one, SAMPI_SCHEMA_SEARCH)) sampi_array_value(x, members, one);
-    }
-    return !x->status;
-}
-
-/* Returns the node of the items with uniqueItems, where every item is one of a few values: the values come in any
+/* Returns the node of the items with uniqueItems, where every item is one of the values in lists: they come in any
    order, each at most once. */
-static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
+static SAMPI_COLD sampi_node sampi_array_listed(sampi_schema *x, const sampi_array *a, sampi_scalars s)
 {
+    static const char *const words[3] = { "null", "false", "true" };
     sampi_node node = SAMPI_NEVER;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
-    sampi_scalars s = sampi_scalars_of(0);
-    if (goal >= 0) s = sampi_goal_scalars(x, goal);
-    bool few = goal >= 0 && !sampi_goal_structures(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
-    if (few && s.number.n < 0) few = sampi_array_wholes(x, &list, s.number.node);
-    if (!few) {
-        sampi_vec_free(&list);
-        return sampi_refuse(x, a->unique, "only where all items are of an enum, or small whole numbers"), node;
-    }
-    if (s.number.n < 0) s.number.n = 0;
-    static const char *const words[3] = { "null", "false", "true" };
     for (int32_t i = 0; i < 3 + s.number.n + s.string.n && !x->status; i++) {
         if (i < 3 && !(s.types >> i & 1)) continue;
         int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
@@ -32256,6 +32564,36 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
                                   (size_t)a->least, a->most < INT32_MAX ? (size_t)a->most : SIZE_MAX);
     sampi_vec_free(&list);
     return node;
+}
+
+/* Returns the node of the items with uniqueItems, where every item is a scalar: the matcher compares them
+   (grammar/unique.h). */
+static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
+{
+    enum { MANY = 10000 };
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d*[1-9])?"; /* each number in one spelling */
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    const int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
+    if (goal < 0 || sampi_goal_structures(x, goal))
+        return sampi_refuse(x, a->unique, "only where all items are scalars, and one schema is for all"), SAMPI_NEVER;
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    if (s.number.n >= 0 && s.string.n >= 0) {
+        a->unique = -1; /* the list of members sees to it */
+        return sampi_array_listed(x, a, s);
+    }
+    if (s.string.n < 0) s.string = sampi_texts_and(x, s.string, sampi_texts_some(x, x->shortest), true);
+    if (s.number.n < 0) s.number = sampi_texts_and(x, s.number, sampi_texts_some(x, sampi_schema_plain(x)), false);
+    sampi_node one = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    one = sampi_schema_except(t, one, sampi_tree_text(t, "-0", 2));
+    sampi_scalars once = s;
+    once.number = sampi_texts_and(x, s.number, sampi_texts_some(x, one), false);
+    const int32_t n = sampi_schema_n_texts(x, sampi_scalars_node(x, once), MANY);
+    const sampi_node item = sampi_scalars_node(x, s);
+    sampi_schema_check(x, item);
+    if (n < a->most && n < MANY) a->most = n;
+    if (x->status || a->least > a->most) return SAMPI_NEVER;
+    return a->most ? sampi_array_of_one(x, a, sampi_tree_unique(t, item, SAMPI_UNIQUE_ITEM)) : SAMPI_EMPTY;
 }
 
 /* Counts one more item, which satisfies the literals in `which`. `found` has the counts of all conditions in a->some,
@@ -32361,12 +32699,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first item of an array has no comma before it */
-            behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
-                                       most < 0 ? -1 : most - 1);
-            rest = sampi_tree_seq(t, rest, behind);
-            return least ? rest : sampi_schema_optional(t, rest);
-        }
+        if (n == 0) return sampi_array_of_one(x, a, rest);
         behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least, most);
     }
     for (int32_t i = n; i-- > 0 && !x->status;) {
@@ -32390,13 +32723,16 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
         return;
     }
     sampi_node inside;
-    if (a.unique >= 0 && a.most > 1 && x->raw)
+    if (a.most <= 1) a.unique = -1;
+    if (a.unique >= 0 && x->raw)
         inside = (sampi_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
-    else if (a.unique >= 0 && a.most > 1)
+    else if (a.unique >= 0)
         inside = sampi_array_unique(x, &a);
     else
         inside = a.n_some ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
-    s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
+    sampi_node array = sampi_schema_bracket(x, "[", inside, "]");
+    if (a.unique >= 0) array = sampi_tree_unique(x->tree, array, SAMPI_UNIQUE_ARRAY);
+    s->node = sampi_tree_alt(x->tree, array, s->node);
 }
 
 /* Ends a way: its atoms (simple conditions) make one shape of an array or object, or they contradict each other. */

@@ -24,7 +24,7 @@ typedef struct samp_grammar samp_grammar;
      Regex    Regular expressions are those of ECMA-262 without lookaround, \b, \p and backreferences.
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
-              uniqueItems, except for items of an enum or whole numbers from -99 to 99; multipleOf with more than four
+              uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
               $recursiveRef; schemas of other files; the formats regex (not regular) and idn-hostname (needs Unicode's
               tables). A format that the standard does not define has no effect.

@@ -165,6 +165,7 @@ static void sampi_trim(sampi_matcher *m)
     sampi_vec_trim(&m->past, sizeof(sampi_item));
     sampi_vec_trim(&m->past_n, sizeof(int32_t));
     sampi_vec_trim(&m->history, sizeof(samp_token));
+    sampi_vec_trim(&m->text, 1);
     if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
 }
 
@@ -172,7 +173,7 @@ static void sampi_trim(sampi_matcher *m)
 static void sampi_begin_text(sampi_matcher *m)
 {
     m->frames.n = m->n_reachable = 1;
-    m->edges.n = m->items.n = 0;
+    m->edges.n = m->items.n = m->text.n = 0;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
     sampi_close(m, 0);

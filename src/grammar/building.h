@@ -363,6 +363,15 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
+/* Makes a new rule with this body, whose values are the items of an array that must differ, or such an array, and returns
+   a node that calls it. */
+static sampi_node sampi_tree_unique(sampi_tree *t, sampi_node body, int unique)
+{
+    const sampi_node call = body == SAMPI_NEVER ? body : sampi_tree_call(t, body);
+    if (call > 0) sampi_rule_at(t, sampi_at(t, call)->a)->unique = (uint8_t)unique;
+    return call;
+}
+
 /* Returns the node for a list of n members in any order, each at most once, with `separator` between two members.
    `other` matches a member that is not among the n, and may come several times; SAMPI_NEVER allows no such member. All
    required members must come. The number of all members must be between `least` and `most` (SIZE_MAX: no upper bound).

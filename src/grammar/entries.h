@@ -545,6 +545,7 @@ typedef struct sampi_attempt {
     sampi_level before;
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
+static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
@@ -569,6 +570,7 @@ static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
         const sampi_item *item = sampi_item_at(m, i);
         if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_dfa_state_at(m, item->state), bits);
     }
+    if (m->grammar->unique) sampi_mask_repeated(m, bits);
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;

@@ -29,6 +29,20 @@ static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
     return true;
 }
 
+/* The same for values that must differ (unique.h): each byte is tried. */
+static int sampi_forced_by_trying(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int found = -1;
+    for (int b = 0; b < 256 && !m->d.status; b++) {
+        const sampi_level before = sampi_mark(m);
+        const bool takes = sampi_advance(m, from, to, (uint8_t)b) > 0;
+        sampi_drop(m, before);
+        if (takes && found >= 0) return -1;
+        if (takes) found = b;
+    }
+    return found;
+}
+
 /* Returns the only byte that may follow the parser's items [from, to); -1 if several bytes or none may follow. */
 static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
@@ -36,6 +50,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     int32_t found = -1, last = 255;
     for (int32_t i = from; i < to; i++) {
         const sampi_item item = *sampi_item_at(m, i);
+        if (sampi_array_of(m, item.frame) >= 0) return sampi_forced_by_trying(m, from, to);
         if ((item.flags & SAMPI_STATE_TOKENS) || ((item.flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
         if (!sampi_forces_class(m, item.state, &found)) return -1;
     }

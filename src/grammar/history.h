@@ -89,6 +89,11 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
     sampi_discard_prepared(m);
     m->past.n = to.items;
     m->past_n.n -= n;
+    for (int32_t i = m->history.n - to.tokens; i < m->history.n && m->grammar->unique; i++) {
+        size_t n_bytes;
+        (void)sampi_history_bytes(m, i, &n_bytes);
+        m->text.n = !to.waiting && (size_t)m->text.n > n_bytes ? m->text.n - (int32_t)n_bytes : 0;
+    }
     m->history.n -= to.tokens;
     if (to.waiting && to.tokens) {
         sampi_lazy_reset(&m->lazy);

@@ -24,7 +24,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
-    if (call.then == SAMPI_EMPTY) {
+    if (call.then == SAMPI_EMPTY && !sampi_rule_at(&m->d.tree, rule)->unique) {
         sampi_add_item(m, state, frame);
         return;
     }
@@ -33,6 +33,7 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
+        made->from = m->text.n;
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_add_item(m, state, f);
     }
@@ -54,6 +55,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
 {
     for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
         const sampi_edge edge = *sampi_edge_at(m, e);
+        if (m->reading && sampi_came_before(m, frame)) continue;
         sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(&m->d, edge.then, edge.member);
         sampi_add_item(m, sampi_state_of(m, then), edge.frame);
     }
@@ -104,18 +106,23 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
 {
     int32_t first = m->items.n;
     sampi_begin_step(m);
+    sampi_read_text(m, &byte, 1);
+    m->reading = m->grammar->unique;
     for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
-        sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+        const int32_t state = sampi_next(m, item.state, byte);
+        if (state && m->reading && !sampi_item_can_differ(m, state, item.frame)) continue;
+        sampi_add_item(m, state, item.frame);
     }
     sampi_close(m, first);
+    m->reading = false;
     return m->d.status ? 0 : m->items.n - first;
 }
 
 /* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false, 0 };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, m->text.n, false, 0 };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)
@@ -123,4 +130,5 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
     m->items.n = level.items;
     m->frames.n = level.frames;
     m->edges.n = level.edges;
+    if (!level.state) m->text.n = level.frame;
 }

@@ -77,6 +77,7 @@ typedef struct sampi_dfa_state {
 
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
+    int32_t from;       /* where in the matcher's `text` the call began (unique.h) */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -103,7 +104,7 @@ typedef struct sampi_entry {
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
    that node was visited. The level's items are those above the items of the level before. If there is only one item, it
-   is not on the stack of items but in `state` and `frame`. */
+   is not on the stack of items but in `state` and `frame`; else `frame` is the length of the matcher's `text`. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
@@ -218,6 +219,7 @@ typedef struct sampi_shared {
     int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;        /* sampi_named: these tokens */
+    sampi_vec commas;       /* int32_t: the tokens in which a value may follow a comma (sampi_find_commas) */
     /* the memory account: `bytes` counts workspaces and samplers' arrays, `cache_bytes` counts caches */
     sampi_account account;
     /* now: the current cache; gone: a list of replaced caches that calls may still read */
@@ -257,6 +259,8 @@ typedef struct sampi_matcher {
     /* arrays borrowed from the workspace: the calls of a state, the tokens and exits of an entry */
     sampi_vec calls, tokens, exits;
     sampi_vec history; /* samp_token: all accepted tokens */
+    /* bytes: the accepted text, and those that are being read, if values in the grammar must differ (unique.h) */
+    sampi_vec text;
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
     sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_position_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
@@ -275,6 +279,7 @@ typedef struct sampi_matcher {
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */
+    bool reading;        /* bytes are read one by one, and `text` has them; in a walk over the tries it has not */
     int64_t max_steps;
     sampi_unfinished begun;
     /* The call is one of samp_grammar_prepare: a token set that its steps do not complete is kept, and the next call

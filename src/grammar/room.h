@@ -12,7 +12,10 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
     bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
+    const int32_t before = m->text.n;
     int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    m->text.n = before;
+    if (bytes) sampi_read_text(m, bytes + skip, n - skip);
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -94,13 +97,13 @@ static int sampi_matcher_reset(sampi_matcher *m)
 }
 
 /* Lists all arrays that a matcher owns. */
-#define SAMPI_MATCHER_VECS 16
+#define SAMPI_MATCHER_VECS 17
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
     sampi_lazy *z = &m->lazy;
     sampi_vec *all[] = { &m->items,       &m->frames,     &m->edges,   &m->history, &m->past,     &m->past_n,
                          &z->ops,         &z->pool,       &z->threads, &z->tokens,  &z->programs, &m->begun.tokens,
-                         &m->begun.exits, &m->begun.bits, &z->refused, &z->key };
+                         &m->begun.exits, &m->begun.bits, &z->refused, &z->key,      &m->text };
     memcpy(vecs, all, sizeof all);
 }
 
@@ -265,6 +268,7 @@ static void sampi_shared_free(sampi_shared *h)
     sampi_sweep_caches(h);
     if (h->now) sampi_cache_free(h, h->now);
     sampi_vec_free(&h->texts);
+    sampi_vec_free(&h->commas);
     SAMP_FREE(h);
 }
 
@@ -283,10 +287,10 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->n_mask = index->n_mask;
     h->account.bytes = sizeof *h;
     h->account.most = (size_t)1 << 26;
-    h->texts.account = &h->account;
+    h->texts.account = h->commas.account = &h->account;
     const sampi_cache_plan plan = sampi_cache_planned(h, NULL, 0, SAMPI_CACHE_USUAL);
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
-    if (!sampi_find_texts(h)) h->now = sampi_cache_make(h, &plan, &account);
+    if (!sampi_find_texts(h) && sampi_find_commas(h)) h->now = sampi_cache_make(h, &plan, &account);
     if (!h->now) {
         sampi_shared_free(h);
         return NULL;
@@ -343,6 +347,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
+    outermost->from = 0;
     const int status = sampi_matcher_reset(m);
     /* SAMP_E_FULL is no error here: a later call may find more memory */
     return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
@@ -363,6 +368,7 @@ static int sampi_matcher_assign(sampi_matcher *m, const sampi_matcher *from)
     sampi_assign_vec(m, &m->frames, &from->frames, sizeof(sampi_frame));
     sampi_assign_vec(m, &m->edges, &from->edges, sizeof(sampi_edge));
     sampi_assign_vec(m, &m->history, &from->history, sizeof(samp_token));
+    sampi_assign_vec(m, &m->text, &from->text, 1);
     sampi_assign_vec(m, &m->past, &from->past, sizeof(sampi_item));
     sampi_assign_vec(m, &m->past_n, &from->past_n, sizeof(int32_t));
     sampi_assign_vec(m, &m->lazy.ops, &from->lazy.ops, sizeof(sampi_op));

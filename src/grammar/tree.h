@@ -94,8 +94,10 @@ typedef struct sampi_rule {
     int32_t n_refs;        /* the number of nodes that refer to the rule */
     /* whether a matcher calls the rule; if not, its body replaces the references */
     bool call;
-    uint8_t facts; /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
+    uint8_t unique; /* SAMPI_UNIQUE_*: the values that a rule matches must differ within an array (unique.h) */
+    uint8_t facts;  /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
 } sampi_rule;
+enum { SAMPI_UNIQUE_NOT, SAMPI_UNIQUE_ARRAY, SAMPI_UNIQUE_ITEM };
 
 /* A list of members (as of a JSON object) in any order, each at most once: see sampi_tree_members. */
 typedef struct sampi_member {

@@ -122,6 +122,15 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
+/* Returns the node of any number of items, each with the node `one`. */
+static SAMPI_COLD sampi_node sampi_array_of_one(sampi_schema *x, const sampi_array *a, sampi_node one)
+{
+    sampi_tree *t = x->tree; /* the first item of an array has no comma before it */
+    const sampi_node more = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, one), a->least ? a->least - 1 : 0,
+                                              a->most < INT32_MAX ? a->most - 1 : -1);
+    return a->least ? sampi_tree_seq(t, one, more) : sampi_schema_optional(t, sampi_tree_seq(t, one, more));
+}
+
 /* Returns whether the node is one of the list's members. Equal sets of texts have the same node. */
 static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
@@ -145,54 +154,14 @@ static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sa
     room->required = false;
 }
 
-/* Returns the node of the spellings of a whole number from 0 to 99. */
-static SAMPI_COLD sampi_node sampi_array_whole(sampi_schema *x, int32_t value)
-{
-    sampi_tree *t = x->tree;
-    const char text[2] = { (char)('0' + value / 10), (char)('0' + value % 10) };
-    sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
-    return sampi_tree_seq(t, sampi_tree_text(t, text + (value < 10), value < 10 ? 1 : 2),
-                          sampi_schema_optional(t, zeros));
-}
-
-/* Adds each whole number between -100 and 100 that `numbers` allows as a value of its own. Returns false if `numbers`
-   allows other numbers too. */
-static SAMPI_COLD bool sampi_array_wholes(sampi_schema *x, sampi_vec *members, sampi_node numbers)
-{
-    enum { END = 100 };
-    sampi_tree *t = x->tree;
-    sampi_node all = SAMPI_NEVER;
-    for (int32_t value = 0; value < END; value++) all = sampi_tree_alt(t, sampi_array_whole(x, value), all);
-    all = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
-    if (sampi_schema_alive(x, sampi_schema_except(t, numbers, all), SAMPI_SCHEMA_SEARCH)) return false;
-    for (int32_t value = 1 - END; value < END && !x->status; value++) {
-        sampi_node one = sampi_array_whole(x, value < 0 ? -value : value);
-        if (value <= 0) one = sampi_schema_negative(t, one);
-        if (value == 0) one = sampi_tree_alt(t, one, sampi_array_whole(x, 0));
-        one = sampi_tree_and(t, numbers, one);
-        if (sampi_schema_alive(x, one, SAMPI_SCHEMA_SEARCH)) sampi_array_value(x, members, one);
-    }
-    return !x->status;
-}
-
-/* Returns the node of the items with uniqueItems, where every item is one of a few values: the values come in any
+/* Returns the node of the items with uniqueItems, where every item is one of the values in lists: they come in any
    order, each at most once. */
-static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
+static SAMPI_COLD sampi_node sampi_array_listed(sampi_schema *x, const sampi_array *a, sampi_scalars s)
 {
+    static const char *const words[3] = { "null", "false", "true" };
     sampi_node node = SAMPI_NEVER;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
-    sampi_scalars s = sampi_scalars_of(0);
-    if (goal >= 0) s = sampi_goal_scalars(x, goal);
-    bool few = goal >= 0 && !sampi_goal_structures(x, goal) && s.number.n != SAMPI_ANY && s.string.n >= 0;
-    if (few && s.number.n < 0) few = sampi_array_wholes(x, &list, s.number.node);
-    if (!few) {
-        sampi_vec_free(&list);
-        return sampi_refuse(x, a->unique, "only where all items are of an enum, or small whole numbers"), node;
-    }
-    if (s.number.n < 0) s.number.n = 0;
-    static const char *const words[3] = { "null", "false", "true" };
     for (int32_t i = 0; i < 3 + s.number.n + s.string.n && !x->status; i++) {
         if (i < 3 && !(s.types >> i & 1)) continue;
         int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
@@ -205,6 +174,36 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
                                   (size_t)a->least, a->most < INT32_MAX ? (size_t)a->most : SIZE_MAX);
     sampi_vec_free(&list);
     return node;
+}
+
+/* Returns the node of the items with uniqueItems, where every item is a scalar: the matcher compares them
+   (grammar/unique.h). If the items have few values, there are at most as many items. */
+static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
+{
+    enum { MANY = 10000 };
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d*[1-9])?"; /* each number in one spelling */
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    const int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
+    if (goal < 0 || sampi_goal_structures(x, goal))
+        return sampi_refuse(x, a->unique, "only where all items are scalars, and one schema is for all"), SAMPI_NEVER;
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    if (s.number.n >= 0 && s.string.n >= 0) {
+        a->unique = -1; /* the list of members sees to it */
+        return sampi_array_listed(x, a, s);
+    }
+    if (s.string.n < 0) s.string = sampi_texts_and(x, s.string, sampi_texts_some(x, x->shortest), true);
+    if (s.number.n < 0) s.number = sampi_texts_and(x, s.number, sampi_texts_some(x, sampi_schema_plain(x)), false);
+    sampi_node one = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    one = sampi_schema_except(t, one, sampi_tree_text(t, "-0", 2));
+    sampi_scalars once = s;
+    once.number = sampi_texts_and(x, s.number, sampi_texts_some(x, one), false);
+    const int32_t n = sampi_schema_n_texts(x, sampi_scalars_node(x, once), MANY);
+    const sampi_node item = sampi_scalars_node(x, s);
+    sampi_schema_check(x, item);
+    if (n < a->most && n < MANY) a->most = n;
+    if (x->status || a->least > a->most) return SAMPI_NEVER;
+    return a->most ? sampi_array_of_one(x, a, sampi_tree_unique(t, item, SAMPI_UNIQUE_ITEM)) : SAMPI_EMPTY;
 }
 
 /* Counts one more item, which satisfies the literals in `which`. `found` has the counts of all conditions in a->some,
@@ -313,12 +312,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
     if (most != 0) {
         int32_t least = a->least > n ? a->least - n : 0;
         rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
-        if (n == 0) { /* the first item of an array has no comma before it */
-            behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
-                                       most < 0 ? -1 : most - 1);
-            rest = sampi_tree_seq(t, rest, behind);
-            return least ? rest : sampi_schema_optional(t, rest);
-        }
+        if (n == 0) return sampi_array_of_one(x, a, rest);
         behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least, most);
     }
     for (int32_t i = n; i-- > 0 && !x->status;) {
@@ -342,13 +336,16 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
         return;
     }
     sampi_node inside;
-    if (a.unique >= 0 && a.most > 1 && x->raw)
+    if (a.most <= 1) a.unique = -1;
+    if (a.unique >= 0 && x->raw)
         inside = (sampi_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
-    else if (a.unique >= 0 && a.most > 1)
+    else if (a.unique >= 0)
         inside = sampi_array_unique(x, &a);
     else
         inside = a.n_some ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
-    s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
+    sampi_node array = sampi_schema_bracket(x, "[", inside, "]");
+    if (a.unique >= 0) array = sampi_tree_unique(x->tree, array, SAMPI_UNIQUE_ARRAY);
+    s->node = sampi_tree_alt(x->tree, array, s->node);
 }
 
 /* Ends a way: its atoms (simple conditions) make one shape of an array or object, or they contradict each other. */

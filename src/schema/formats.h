@@ -285,3 +285,68 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node, int6
     sampi_schema_check(x, d->status);
     return alive;
 }
+
+/* A node that sampi_schema_n_texts has reached, and by how many texts. */
+typedef struct sampi_counted_node {
+    sampi_node node;
+    int32_t n;
+} sampi_counted_node;
+
+/* Adds n texts that lead to a node to those of one length. */
+static SAMPI_COLD void sampi_schema_count_node(sampi_schema *x, sampi_vec *reached, sampi_node node, int32_t n)
+{
+    sampi_counted_node *at = (sampi_counted_node *)reached->data;
+    int32_t i = 0;
+    while (i < reached->n && at[i].node != node) i++;
+    (void)sampi_schema_work(x, SAMPI_HERE, (size_t)i / 8 + 1);
+    if (i == reached->n) {
+        at = (sampi_counted_node *)sampi_vec_add(reached, sizeof *at, 1); /* the new last one */
+        if (!at) {
+            sampi_schema_check(x, SAMP_E_NOMEM);
+            return;
+        }
+        at->node = node;
+        at->n = 0;
+        i = 0;
+    }
+    at[i].n += n;
+}
+
+/* Returns how many texts a regular node has, or `most` if it has more. Derivatives are deterministic, so each text leads
+   to one node: the nodes behind texts of one byte, of two bytes and so on are counted. */
+static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node, int32_t most)
+{
+    sampi_deriver *d = &x->deriver;
+    sampi_vec now, behind;
+    int32_t n = 0;
+    memset(&now, 0, sizeof now);
+    memset(&behind, 0, sizeof behind);
+    sampi_schema_check(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
+    if (!x->status && node != SAMPI_NEVER) sampi_schema_count_node(x, &now, node, 1);
+    d->tree = *x->tree;
+    while (now.n > 0 && n < most && !x->status) {
+        for (int32_t i = 0; i < now.n && n < most && !d->status; i++) {
+            const sampi_counted_node at = ((const sampi_counted_node *)now.data)[i];
+            uint8_t first[256];
+            int32_t size[256] = { 0 };
+            if (sampi_at(&d->tree, at.node)->facts & SAMPI_FACT_EMPTY) n += at.n;
+            sampi_find_byte_kinds(d, at.node, first);
+            for (int32_t c = 0; c < 256; c++) size[first[c]]++;
+            for (int32_t c = 0; c < 256 && !d->status; c++) {
+                const sampi_node next = size[c] ? sampi_derive(d, at.node, c) : (sampi_node)SAMPI_NEVER;
+                if (next == SAMPI_NEVER || !sampi_matches_any(d, next)) continue;
+                sampi_schema_count_node(x, &behind, next, at.n < most ? at.n * size[c] : most);
+            }
+        }
+        const sampi_vec done = now;
+        now = behind;
+        behind = done;
+        behind.n = 0;
+        sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
+    }
+    *x->tree = d->tree;
+    sampi_vec_free(&now);
+    sampi_vec_free(&behind);
+    return n < most ? n : most;
+}

@@ -201,15 +201,20 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
     return possible;
 }
 
-/* Returns the node of the texts of all scalars that a goal (a set of conditions) allows. */
-static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+/* Returns the node of the texts of scalars. */
+static SAMPI_COLD sampi_node sampi_scalars_node(sampi_schema *x, sampi_scalars s)
 {
     sampi_tree *t = x->tree;
-    sampi_scalars s = sampi_goal_scalars(x, goal);
     sampi_node node = sampi_tree_alt(t, sampi_style_strings(x, s.string), sampi_texts_node(x, s.number, false));
     if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
     if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
+}
+
+/* Returns the node of the texts of all scalars that a goal (a set of conditions) allows. */
+static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+{
+    return sampi_scalars_node(x, sampi_goal_scalars(x, goal));
 }
 
 /* Returns a reference to one of the rules of a goal (a set of conditions), whose body is made later. */

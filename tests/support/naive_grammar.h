@@ -235,6 +235,43 @@ static int naive_multiple_begins(const sampi_expr *e, const unsigned char *text,
     return NAIVE_NO;
 }
 
+/* Are all values of the array different that begins at `from` and ends, or is cut off, at `to`? Behind a comma or the
+   end of the array a value is whole. The values are scalars, so every comma outside of strings is between two. */
+static bool naive_differ(const naive *n, int32_t from, int32_t to)
+{
+    enum { MOST = 64, LONGEST = 80 };
+    static char value[MOST][LONGEST];
+    int32_t n_values = 0, length = 0;
+    bool quoted = false;
+    for (int32_t i = from + 1; i < to; i++) {
+        const char c = (char)n->text[i];
+        if (!quoted && (c == ',' || c == ']') && length > 0) {
+            char *end, *other;
+            double is = strtod(value[n_values], &end);
+            for (int32_t k = 0; k < n_values; k++) {
+                const bool numbers = *end == 0 && strtod(value[k], &other) == is && *other == 0;
+                if (numbers || !strcmp(value[k], value[n_values])) return false;
+            }
+            n_values++;
+            length = 0;
+            assert(n_values < MOST);
+        } else if (quoted || !strchr(" \t\r\n", c)) {
+            if (c == '"') quoted = !quoted;
+            assert(length + 2 < LONGEST);
+            if (c == '\\') value[n_values][length++] = (char)n->text[i++];
+            value[n_values][length++] = (char)n->text[i];
+            value[n_values][length] = 0;
+        }
+    }
+    return true;
+}
+
+/* Must the values differ that rule number `rule` lists? */
+static bool naive_is_unique(const naive *n, int32_t rule)
+{
+    return sampi_rule_at(n->tree, rule)->unique == SAMPI_UNIQUE_ARRAY;
+}
+
 static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t from)
 {
     const unsigned char *pool = (const unsigned char *)n->tree->pool.data;
@@ -273,7 +310,12 @@ static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t fr
                 if (!naive_has(a, i)) naive_add(out, i);
             break;
         }
-        case SAMPI_NODE_REF: naive_add_all(out, naive_ends(n, sampi_rule_at(n->tree, e->a)->body, from)); break;
+        case SAMPI_NODE_REF: {
+            const naive_set *a = naive_ends(n, sampi_rule_at(n->tree, e->a)->body, from);
+            for (int32_t i = 0; i < a->n; i++)
+                if (!naive_is_unique(n, e->a) || naive_differ(n, from, a->at[i])) naive_add(out, a->at[i]);
+            break;
+        }
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)n->tree->lists.data + e->a;
             bool *seen = (bool *)calloc((size_t)list->n + 1, 1);
@@ -447,7 +489,11 @@ static int naive_find_begins(naive *n, const sampi_expr *e, int32_t from)
             return naive_both(found, NAIVE_PERHAPS);
         case SAMPI_NODE_NOT:
         case SAMPI_NODE_TOKEN: return NAIVE_PERHAPS;
-        case SAMPI_NODE_REF: return naive_begins(n, sampi_rule_at(n->tree, e->a)->body, from);
+        case SAMPI_NODE_REF:
+            found = naive_begins(n, sampi_rule_at(n->tree, e->a)->body, from);
+            if (!naive_is_unique(n, e->a) || from == n->n) return found;
+            /* the value that was begun may have to become one that came before */
+            return naive_differ(n, from, n->n) ? naive_both(found, NAIVE_PERHAPS) : NAIVE_NO;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)n->tree->lists.data + e->a;
             bool *seen = (bool *)calloc((size_t)list->n + 1, 1);

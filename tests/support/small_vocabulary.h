@@ -9,7 +9,8 @@ static const char *const small_words[] = { "ab",           "abc",  "aab", "the",
                                            "xx",           "((",   "12",  "1+",  "\xc3\xa9", "\xe2\x82\xac", "\xe2",
                                            "\xf0\x9f\x98", "tru",  "}}",  "\":", "\",\"",    "{\"a\":",      "\"a",
                                            "]}",           "null", "0.",  "10",  "[1,\"a\"", ", ",           "\\u00",
-                                           "\n",           "-1",   "e" };
+                                           "\n",           "-1",   "e",   "a\",\"a\"", ",1,",  "[1,1",       "1,0]",
+                                           "\"\",\"\"" };
 enum { N_WORDS = sizeof small_words / sizeof *small_words, EOG = 256 + N_WORDS, N_VOCAB };
 
 #define BYTES_4(i)  i, i + 1, i + 2, i + 3

@@ -55,6 +55,13 @@ static void compare(place *p, samp_sampler *s, const uint32_t *bits, source *rng
         int known = naive_says(p, bytes, n, false);
         tally.tokens++;
         tally.perhaps += known == NAIVE_PERHAPS;
+        if (p->grammar->unique) {
+            samp_sampler *copy = samp_clone(s);
+            if (in != (samp_accept(copy, token) == SAMP_OK))
+                test_fail(__FILE__, __LINE__, "%s\nbehind \"%.*s\" token %d \"%.*s\" is %d in the mask, not so accepted",
+                          p->grammar_text, (int)p->n, p->text, token, (int)n, bytes, in);
+            samp_free(copy);
+        }
         if (known != NAIVE_PERHAPS && in != (known == NAIVE_YES))
             test_fail(__FILE__, __LINE__, "%s\nbehind \"%.*s\" token %d \"%.*s\" is %d in the mask", p->grammar_text,
                       (int)p->n, p->text, token, (int)n, bytes, in);
@@ -214,6 +221,25 @@ static void play_kind(samp_grammar_kind kind, const char *(*make)(maker *, sourc
 TEST(test_gbnf) { play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(80, 2), 1000000); }
 
 TEST(test_regex) { play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 2000000); }
+
+/* Items that must differ: the matcher compares them itself. What the mask has is also what is accepted. */
+TEST(test_unique)
+{
+    static const char *const schemas[] = {
+        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":\"string\",\"pattern\":\"^[a1]{0,2}$\"}}",
+        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":[\"integer\",\"null\"],\"minimum\":-1,\"maximum\":12}}",
+        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":[\"number\",\"boolean\",\"string\"]},\"maxItems\":6}",
+        "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"uniqueItems\":true,\"minItems\":2,\"items\":{\"anyOf\":[{\"const\":"
+        "\"aaa\"},{\"enum\":[\"ab\",0,1,\"a\"]},{\"pattern\":\"^b+$\",\"type\":\"string\"}]}}}",
+    };
+    memset(&tally, 0, sizeof tally);
+    for (size_t i = 0; i < TEST_COUNT(schemas); i++) {
+        source rng = source_stream(4000000 + i);
+        play(SAMP_GRAMMAR_JSON_SCHEMA, schemas[i], &rng, (int)cases(12, 2));
+    }
+    assert_num(tally.grammars, TEST_COUNT(schemas));
+    assert_num(tally.endless + tally.full, 0);
+}
 
 TEST(test_schema) { play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000); }
 
