@@ -225,97 +225,97 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10725 watermark/text.h                27188 grammar/history.h
-     323 api/config.h                    10911 watermark/draw.h                27294 grammar/waiting.h
-     354 api/types.h                     11116 samplers/mirostat.h             27601 grammar/repeated.h
-     676 api/missing.h                   11339 samplers/adaptive_p.h           27677 grammar/room.h
-     691 api/sample.h                    11488 samplers/ras.h                  28067 grammar/sampler.h
-     893 api/chains.h                    11551 samplers/replay.h               28321 grammar/warming.h
-    1199 api/samplers.h                  11602 samplers/custom.h               28556 grammar/forced.h
-    1593 api/gumbel.h                    11651 config/describe.h               28758 grammar/hooks.h
-    1622 api/operator.h                  11820 config/from_params.h            28879 schema/head.h
-    1681 api/kv.h                        11876 config/orders.h                 29094 schema/errors.h
-    1878 api/llama_cpp.h                 12148 config/numbers.h                29209 schema/collections.h
-    1926 api/text_error.h                12293 config/set.h                    29242 schema/references.h
-    1945 api/grammar.h                   12469 config/texts.h                  29558 schema/strings.h
-    2316 api/shards.h                    12648 config/settings.h               29623 schema/numbers.h
-    2429 api/peers.h                     12763 life/rollback.h                 29844 schema/sets.h
-    2575 api/drafts.h                    13001 life/chain.h                    30120 schema/formats.h
-    2734 api/constraints.h               13297 life/members.h                  30463 schema/scalars.h
-    3137 api/watermark.h                 13407 life/update.h                   30779 schema/styles.h
-    3311 api/stop.h                      13577 life/copy.h                     30947 schema/goals.h
-    3451 api/vocab.h                     13746 rows/row.h                      31192 schema/tagged.h
-    3494 api/search.h                    13946 rows/reserve.h                  31265 schema/alternatives.h
-    3676 api/parts.h                     14023 rows/pieces.h                   31805 schema/objects.h
-    3728 base/switches.h                 14132 rows/compact.h                  32394 schema/arrays.h
-    4031 base/random.h                   14312 rows/sums.h                     32760 schema/satisfiable.h
-    4051 base/mt19937.h                  14439 rows/changes.h                  32928 schema/whole.h
-    4123 base/exact.h                    14516 rows/cuts.h                     33111 tags/head.h
-    4340 base/bits128.h                  14972 rows/typical.h                  33238 tags/words.h
-    4416 base/elements.h                 15280 rows/tail_free.h                33354 tags/inside.h
-    4542 watermark/colours.h             15348 rows/selecting.h                33498 tags/formats.h
-    4605 kernels/llama_cpp/contract.h    15491 rows/mirostat.h                 33943 tags/models.h
-    4627 kernels/contract.h              15571 watermark/rows.h                34192 grammar/grammars.h
-    4713 kernels/scalar.h                15681 rows/flat.h                     34260 peers/tables.h
-    4917 kernels/llama_cpp/scalar.h      15751 rows/logprobs.h                 34719 peers/values.h
-    4926 kernels/sets.h                  15894 rows/support.h                  35215 peers/llama_server.h
-    4975 kernels/vectors.h               16039 rows/step.h                     35283 peers/stops.h
-    5057 kernels/avx512.h                16056 run/apply.h                     35342 peers/wishes.h
-    5142 kernels/avx2.h                  16122 run/writing.h                   35384 peers/fields.h
-    5206 kernels/sse2.h                  16221 run/arrays.h                    35695 peers/requests.h
-    5223 kernels/neon.h                  16309 run/walk.h                      35903 vocab/pieces.h
-    5246 kernels/wasm.h                  16417 run/again.h                     36081 vocab/tokenizer_json.h
-    5262 kernels/generic.h               16482 run/finish.h                    36299 vocab/gguf.h
-    5282 kernels/shared.h                16523 run/draw.h                      36474 shards/head.h
-    5406 kernels/passes.h                16611 run/sample.h                    36559 shards/bytes.h
-    6090 kernels/llama_cpp/passes.h      16748 run/explain.h                   36656 shards/merging.h
-    6142 kernels/check.h                 16863 watermark/making.h              36945 shards/row.h
-    6164 kernels/dispatch.h              17084 watermark/tails.h               37068 shards/answers.h
-    6363 core/thresholds.h               17181 watermark/detect.h              37512 shards/logprobs.h
-    6458 core/array.h                    17406 run/verify.h                    37770 shards/taking.h
-    6873 core/table.h                    17511 run/batch.h                     37907 shards/asking.h
-    7044 core/windows.h                  17697 run/replay.h                    38037 shards/prefix.h
-    7132 constraints/record.h            17782 run/guide.h                     38260 shards/plans.h
-    7202 watermark/record.h              17823 life/state.h                    38706 samplers/plans.h
-    7221 rows/work.h                     17984 operator/weights.h              38968 shards/way.h
-    7254 life/past.h                     18059 operator/search.h               39114 shards/memory.h
-    7313 core/record.h                   18190 operator/run.h                  39177 shards/batch.h
-    7478 core/plans.h                    18350 kv/cells.h                      39581 drafts/head.h
-    7504 core/fields.h                   18374 kv/making.h                     39632 drafts/block.h
-    7601 core/owners.h                   18594 kv/slot.h                       39814 drafts/tree.h
-    7668 core/mt19937.h                  18726 kv/sequences.h                  39937 drafts/relaxed.h
-    7723 core/no_mt19937.h               18856 kv/data.h                       40018 drafts/ngram.h
-    7747 core/making.h                   18985 kv/update.h                     40154 search/head.h
-    7905 core/streams.h                  19103 kv/state.h                      40361 search/rows.h
-    7941 life/state_fields.h             19302 llama_cpp/functions.h           40443 search/states.h
-    8029 samplers/llama_cpp.h            19364 llama_cpp/object.h              40530 search/beams.h
-    8169 samplers/logit_bias.h           19417 llama_cpp/vocabulary.h          40913 search/unmask.h
-    8253 samplers/patch.h                19492 text/reading.h                  41059 text/automaton.h
-    8301 samplers/penalties.h            19598 text/strings.h                  41130 grammar/patterns.h
-    8443 samplers/dry.h                  19696 text/values.h                   41279 constraints/automaton.h
-    8975 samplers/cut.h                  19850 text/documents.h                41318 constraints/making.h
-    8995 samplers/top_n_sigma.h          19923 grammar/head.h                  41564 constraints/sampler.h
-    9131 samplers/top_k.h                19927 grammar/tree.h                  41653 constraints/constructors.h
-    9186 samplers/tail_free.h            20579 grammar/building.h              42021 constraints/patterns.h
-    9303 samplers/typical.h              20988 grammar/finishing.h             42110 constraints/looking.h
-    9364 samplers/top_p.h                21294 grammar/reading.h               42180 constraints/thinking.h
-    9400 samplers/min_p.h                21383 grammar/gbnf.h                  42423 constraints/schedule.h
-    9436 samplers/by_sums.h              21676 grammar/regex.h                 42506 constraints/accepting.h
-    9565 samplers/top_h.h                22093 grammar/derivatives.h           42687 constraints/drawing.h
-    9615 samplers/min_k.h                22785 grammar/searching.h             42924 constraints/state.h
-    9674 samplers/xtc.h                  23069 grammar/vocabulary.h            42988 constraints/kind.h
-    9795 samplers/infill.h               23523 grammar/triggers.h              43047 constraints/top_p_decay.h
-    9902 samplers/temperature.h          23997 grammar/matcher.h               43123 constraints/timestamps.h
-   10071 samplers/smoothing.h            24301 grammar/cache.h                 43317 constraints/accessors.h
-   10152 samplers/softmax.h              24584 grammar/moving.h                43424 stop/head.h
-   10181 samplers/drafted.h              25035 grammar/visits.h                43489 stop/search.h
-   10206 samplers/greedy.h               25325 grammar/states.h                43610 stop/making.h
-   10236 samplers/choose.h               25502 grammar/unique.h                43767 stop/text.h
-   10322 samplers/ratio.h                25639 grammar/items.h                 43919 stop/patterns.h
-   10386 samplers/draw.h                 25771 grammar/masks.h                 43991 stop/settings.h
-   10476 samplers/dist.h                 26015 grammar/runs.h                  44022 core/kinds.h
-   10502 samplers/gumbel.h               26227 grammar/entries.h               44064 base/restore.h
-   10612 watermark/function.h            26823 grammar/accepting.h             44077 api/license.h
+       2 api/opening.h                   10726 watermark/text.h                27189 grammar/history.h
+     323 api/config.h                    10912 watermark/draw.h                27295 grammar/waiting.h
+     354 api/types.h                     11117 samplers/mirostat.h             27602 grammar/repeated.h
+     676 api/missing.h                   11340 samplers/adaptive_p.h           27678 grammar/room.h
+     691 api/sample.h                    11489 samplers/ras.h                  28068 grammar/sampler.h
+     893 api/chains.h                    11552 samplers/replay.h               28322 grammar/warming.h
+    1199 api/samplers.h                  11603 samplers/custom.h               28557 grammar/forced.h
+    1593 api/gumbel.h                    11652 config/describe.h               28759 grammar/hooks.h
+    1622 api/operator.h                  11821 config/from_params.h            28880 schema/head.h
+    1681 api/kv.h                        11877 config/orders.h                 29095 schema/errors.h
+    1878 api/llama_cpp.h                 12149 config/numbers.h                29210 schema/collections.h
+    1926 api/text_error.h                12294 config/set.h                    29243 schema/references.h
+    1945 api/grammar.h                   12470 config/texts.h                  29559 schema/strings.h
+    2317 api/shards.h                    12649 config/settings.h               29624 schema/numbers.h
+    2430 api/peers.h                     12764 life/rollback.h                 29845 schema/sets.h
+    2576 api/drafts.h                    13002 life/chain.h                    30121 schema/formats.h
+    2735 api/constraints.h               13298 life/members.h                  30477 schema/scalars.h
+    3138 api/watermark.h                 13408 life/update.h                   30793 schema/styles.h
+    3312 api/stop.h                      13578 life/copy.h                     30961 schema/goals.h
+    3452 api/vocab.h                     13747 rows/row.h                      31206 schema/tagged.h
+    3495 api/search.h                    13947 rows/reserve.h                  31279 schema/alternatives.h
+    3677 api/parts.h                     14024 rows/pieces.h                   31819 schema/objects.h
+    3729 base/switches.h                 14133 rows/compact.h                  32408 schema/arrays.h
+    4032 base/random.h                   14313 rows/sums.h                     32774 schema/satisfiable.h
+    4052 base/mt19937.h                  14440 rows/changes.h                  32942 schema/whole.h
+    4124 base/exact.h                    14517 rows/cuts.h                     33125 tags/head.h
+    4341 base/bits128.h                  14973 rows/typical.h                  33252 tags/words.h
+    4417 base/elements.h                 15281 rows/tail_free.h                33368 tags/inside.h
+    4543 watermark/colours.h             15349 rows/selecting.h                33512 tags/formats.h
+    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33957 tags/models.h
+    4628 kernels/contract.h              15572 watermark/rows.h                34206 grammar/grammars.h
+    4714 kernels/scalar.h                15682 rows/flat.h                     34274 peers/tables.h
+    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34733 peers/values.h
+    4927 kernels/sets.h                  15895 rows/support.h                  35229 peers/llama_server.h
+    4976 kernels/vectors.h               16040 rows/step.h                     35297 peers/stops.h
+    5058 kernels/avx512.h                16057 run/apply.h                     35356 peers/wishes.h
+    5143 kernels/avx2.h                  16123 run/writing.h                   35398 peers/fields.h
+    5207 kernels/sse2.h                  16222 run/arrays.h                    35709 peers/requests.h
+    5224 kernels/neon.h                  16310 run/walk.h                      35917 vocab/pieces.h
+    5247 kernels/wasm.h                  16418 run/again.h                     36095 vocab/tokenizer_json.h
+    5263 kernels/generic.h               16483 run/finish.h                    36313 vocab/gguf.h
+    5283 kernels/shared.h                16524 run/draw.h                      36488 shards/head.h
+    5407 kernels/passes.h                16612 run/sample.h                    36573 shards/bytes.h
+    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36670 shards/merging.h
+    6143 kernels/check.h                 16864 watermark/making.h              36959 shards/row.h
+    6165 kernels/dispatch.h              17085 watermark/tails.h               37082 shards/answers.h
+    6364 core/thresholds.h               17182 watermark/detect.h              37526 shards/logprobs.h
+    6459 core/array.h                    17407 run/verify.h                    37784 shards/taking.h
+    6874 core/table.h                    17512 run/batch.h                     37921 shards/asking.h
+    7045 core/windows.h                  17698 run/replay.h                    38051 shards/prefix.h
+    7133 constraints/record.h            17783 run/guide.h                     38274 shards/plans.h
+    7203 watermark/record.h              17824 life/state.h                    38720 samplers/plans.h
+    7222 rows/work.h                     17985 operator/weights.h              38982 shards/way.h
+    7255 life/past.h                     18060 operator/search.h               39128 shards/memory.h
+    7314 core/record.h                   18191 operator/run.h                  39191 shards/batch.h
+    7479 core/plans.h                    18351 kv/cells.h                      39595 drafts/head.h
+    7505 core/fields.h                   18375 kv/making.h                     39646 drafts/block.h
+    7602 core/owners.h                   18595 kv/slot.h                       39828 drafts/tree.h
+    7669 core/mt19937.h                  18727 kv/sequences.h                  39951 drafts/relaxed.h
+    7724 core/no_mt19937.h               18857 kv/data.h                       40032 drafts/ngram.h
+    7748 core/making.h                   18986 kv/update.h                     40168 search/head.h
+    7906 core/streams.h                  19104 kv/state.h                      40375 search/rows.h
+    7942 life/state_fields.h             19303 llama_cpp/functions.h           40457 search/states.h
+    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40544 search/beams.h
+    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40927 search/unmask.h
+    8254 samplers/patch.h                19493 text/reading.h                  41073 text/automaton.h
+    8302 samplers/penalties.h            19599 text/strings.h                  41144 grammar/patterns.h
+    8444 samplers/dry.h                  19697 text/values.h                   41293 constraints/automaton.h
+    8976 samplers/cut.h                  19851 text/documents.h                41332 constraints/making.h
+    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41578 constraints/sampler.h
+    9132 samplers/top_k.h                19928 grammar/tree.h                  41667 constraints/constructors.h
+    9187 samplers/tail_free.h            20580 grammar/building.h              42035 constraints/patterns.h
+    9304 samplers/typical.h              20989 grammar/finishing.h             42124 constraints/looking.h
+    9365 samplers/top_p.h                21295 grammar/reading.h               42194 constraints/thinking.h
+    9401 samplers/min_p.h                21384 grammar/gbnf.h                  42437 constraints/schedule.h
+    9437 samplers/by_sums.h              21677 grammar/regex.h                 42520 constraints/accepting.h
+    9566 samplers/top_h.h                22094 grammar/derivatives.h           42701 constraints/drawing.h
+    9616 samplers/min_k.h                22786 grammar/searching.h             42938 constraints/state.h
+    9675 samplers/xtc.h                  23070 grammar/vocabulary.h            43002 constraints/kind.h
+    9796 samplers/infill.h               23524 grammar/triggers.h              43061 constraints/top_p_decay.h
+    9903 samplers/temperature.h          23998 grammar/matcher.h               43137 constraints/timestamps.h
+   10072 samplers/smoothing.h            24302 grammar/cache.h                 43331 constraints/accessors.h
+   10153 samplers/softmax.h              24585 grammar/moving.h                43438 stop/head.h
+   10182 samplers/drafted.h              25036 grammar/visits.h                43503 stop/search.h
+   10207 samplers/greedy.h               25326 grammar/states.h                43624 stop/making.h
+   10237 samplers/choose.h               25503 grammar/unique.h                43781 stop/text.h
+   10323 samplers/ratio.h                25640 grammar/items.h                 43933 stop/patterns.h
+   10387 samplers/draw.h                 25772 grammar/masks.h                 44005 stop/settings.h
+   10477 samplers/dist.h                 26016 grammar/runs.h                  44036 core/kinds.h
+   10503 samplers/gumbel.h               26228 grammar/entries.h               44078 base/restore.h
+   10613 watermark/function.h            26824 grammar/accepting.h             44091 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1971,14 +1971,15 @@ typedef struct samp_grammar samp_grammar;
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
-              $recursiveRef; schemas of other files; the formats regex (not regular) and idn-hostname (needs Unicode's
-              tables). A format that the standard does not define has no effect.
+              $recursiveRef; schemas of other files; the format idn-hostname (needs Unicode's tables). A format that
+              the standard does not define has no effect.
               A format is always a condition; contentEncoding, contentMediaType and $vocabulary have no effect.
               The other formats are those of their RFCs, with these exceptions. hostname is RFC 1123's: what an xn--
               label encodes is not checked, as this needs Unicode's tables. The domain of an idn-email is ASCII, for the
               same reason. A leap second has an offset of whole quarters of an hour, as all zones have had since leap
               seconds exist. An email's address literal is IPv4 or IPv6; no others are registered. A uri-template has no
-              operator that RFC 6570 reserves. relative-json-pointer has no +n and -n, which are newer than draft 7.
+              operator that RFC 6570 reserves. A regex has groups at most three deep, and no lookaround, named group or
+              backreference. relative-json-pointer has no +n and -n, which are newer than draft 7.
               $ref and $id are resolved as RFC 3986 says, and then compared byte by byte.
               Some values are accepted only if they are spelled in certain ways. A number has no exponent if it has
               bounds, is given by an enum or const, or must be whole. A string has the shortest escape of each character
@@ -30223,6 +30224,19 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_TEMPLATE(reserved) \
     "([!#$&-;=?-\\[\\]_a-z~" SAMPI_RE_UCS SAMPI_RE_PRIVATE "]|%[0-9A-Fa-f]{2}|\\{[+#./;?&" reserved \
     "]?" SAMPI_RE_VARIABLE "(," SAMPI_RE_VARIABLE ")*\\})*"
+/* regular expressions of ECMA-262 with groups at most three deep: escapes that are valid outside of a class and in it,
+   classes, quantifiers, and parts of a text; i: what a group contains */
+#define SAMPI_RE_X_ESCAPE \
+    "\\\\([dDwWsSfnrtv^$.*+?()[\\]{}|/\\\\]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|c[A-Za-z]|[pP]\\{[LMNPSZ]\\})"
+#define SAMPI_RE_X_CLASS \
+    "\\[-?(" SAMPI_RE_X_ESCAPE "|\\\\-|[^\\]\\\\-]|0-\\d|[1-9]-9|a-[a-z]|[b-z]-z|A-[A-Za-z]|[B-Z]-Z)*-?\\]"
+#define SAMPI_RE_X_TIMES \
+    "([*+?]|\\{(\\d+,?|0,\\d+|1,[1-9]\\d*|2,[2-9]|[23],[3-9]|4,[4-9]|5,[5-9]|6,[6-9]|[78],[89]|\\d,[1-9]\\d+)\\})\\??"
+#define SAMPI_RE_X(i) \
+    "(([^\\^$*+?()[\\]{}|\\\\]|" SAMPI_RE_X_ESCAPE "|" SAMPI_RE_X_CLASS i ")(" SAMPI_RE_X_TIMES ")?|[|^$]|\\\\[bB])*"
+#define SAMPI_RE_X0 SAMPI_RE_X("")
+#define SAMPI_RE_X1 SAMPI_RE_X("|\\((\\?:)?" SAMPI_RE_X0 "\\)")
+#define SAMPI_RE_X2 SAMPI_RE_X("|\\((\\?:)?" SAMPI_RE_X1 "\\)")
 #define SAMPI_RE_DAYS    "\\d+D"
 #define SAMPI_RE_MONTHS  "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS  "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
@@ -30304,7 +30318,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
         { "json-pointer", SAMPI_RE_POINTER, NULL, NULL },
         { "relative-json-pointer", "(0|[1-9]\\d*)(#|" SAMPI_RE_POINTER ")",
           "(0|[1-9]\\d*)([+-][1-9]\\d*)?(#|" SAMPI_RE_POINTER ")", NULL },
-        { "regex", NULL, NULL, NULL },
+        { "regex", SAMPI_RE_X("|\\((\\?:)?" SAMPI_RE_X2 "\\)"), "([^*+?)][^]*)?", NULL },
         { "idn-hostname", NULL, NULL, NULL },
     };
     size_t n;

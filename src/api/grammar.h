@@ -26,14 +26,15 @@ typedef struct samp_grammar samp_grammar;
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
               digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
-              $recursiveRef; schemas of other files; the formats regex (not regular) and idn-hostname (needs Unicode's
-              tables). A format that the standard does not define has no effect.
+              $recursiveRef; schemas of other files; the format idn-hostname (needs Unicode's tables). A format that
+              the standard does not define has no effect.
               A format is always a condition; contentEncoding, contentMediaType and $vocabulary have no effect.
               The other formats are those of their RFCs, with these exceptions. hostname is RFC 1123's: what an xn--
               label encodes is not checked, as this needs Unicode's tables. The domain of an idn-email is ASCII, for the
               same reason. A leap second has an offset of whole quarters of an hour, as all zones have had since leap
               seconds exist. An email's address literal is IPv4 or IPv6; no others are registered. A uri-template has no
-              operator that RFC 6570 reserves. relative-json-pointer has no +n and -n, which are newer than draft 7.
+              operator that RFC 6570 reserves. A regex has groups at most three deep, and no lookaround, named group or
+              backreference. relative-json-pointer has no +n and -n, which are newer than draft 7.
               $ref and $id are resolved as RFC 3986 says, and then compared byte by byte.
               Some values are accepted only if they are spelled in certain ways. A number has no exponent if it has
               bounds, is given by an enum or const, or must be whole. A string has the shortest escape of each character

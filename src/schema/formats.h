@@ -110,6 +110,19 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_TEMPLATE(reserved) \
     "([!#$&-;=?-\\[\\]_a-z~" SAMPI_RE_UCS SAMPI_RE_PRIVATE "]|%[0-9A-Fa-f]{2}|\\{[+#./;?&" reserved \
     "]?" SAMPI_RE_VARIABLE "(," SAMPI_RE_VARIABLE ")*\\})*"
+/* regular expressions of ECMA-262 with groups at most three deep: escapes that are valid outside of a class and in it,
+   classes, quantifiers, and parts of a text; i: what a group contains */
+#define SAMPI_RE_X_ESCAPE \
+    "\\\\([dDwWsSfnrtv^$.*+?()[\\]{}|/\\\\]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|c[A-Za-z]|[pP]\\{[LMNPSZ]\\})"
+#define SAMPI_RE_X_CLASS \
+    "\\[-?(" SAMPI_RE_X_ESCAPE "|\\\\-|[^\\]\\\\-]|0-\\d|[1-9]-9|a-[a-z]|[b-z]-z|A-[A-Za-z]|[B-Z]-Z)*-?\\]"
+#define SAMPI_RE_X_TIMES \
+    "([*+?]|\\{(\\d+,?|0,\\d+|1,[1-9]\\d*|2,[2-9]|[23],[3-9]|4,[4-9]|5,[5-9]|6,[6-9]|[78],[89]|\\d,[1-9]\\d+)\\})\\??"
+#define SAMPI_RE_X(i) \
+    "(([^\\^$*+?()[\\]{}|\\\\]|" SAMPI_RE_X_ESCAPE "|" SAMPI_RE_X_CLASS i ")(" SAMPI_RE_X_TIMES ")?|[|^$]|\\\\[bB])*"
+#define SAMPI_RE_X0 SAMPI_RE_X("")
+#define SAMPI_RE_X1 SAMPI_RE_X("|\\((\\?:)?" SAMPI_RE_X0 "\\)")
+#define SAMPI_RE_X2 SAMPI_RE_X("|\\((\\?:)?" SAMPI_RE_X1 "\\)")
 #define SAMPI_RE_DAYS    "\\d+D"
 #define SAMPI_RE_MONTHS  "\\d+M(\\d+D)?"
 #define SAMPI_RE_CLOCKS  "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
@@ -192,7 +205,7 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
         { "json-pointer", SAMPI_RE_POINTER, NULL, NULL },
         { "relative-json-pointer", "(0|[1-9]\\d*)(#|" SAMPI_RE_POINTER ")",
           "(0|[1-9]\\d*)([+-][1-9]\\d*)?(#|" SAMPI_RE_POINTER ")", NULL },
-        { "regex", NULL, NULL, NULL },
+        { "regex", SAMPI_RE_X("|\\((\\?:)?" SAMPI_RE_X2 "\\)"), "([^*+?)][^]*)?", NULL },
         { "idn-hostname", NULL, NULL, NULL },
     };
     size_t n;

@@ -464,6 +464,10 @@ TEST(test_formats)
           "\"\xc3\xa9\"\n\"a:\xee\x80\x80\"\n\"a:\xef\xbf\xbe\"\n\"\xc3\xa9:a\"", NULL },
         { "{\"format\":\"iri-reference\"}", "\"\xc3\xa9\"\n\"#\xc3\xa9\"\n\"\"",
           "\"\\\\\xc3\xa9\"\n\"#\xee\x80\x80\"", NULL },
+        { "{\"format\":\"regex\"}",
+          "\"^[a-z]+$\"\n\"(a|(b|(?:c)))*\"\n\"[^\\\\]\\\\-]{2,14}?x\"\n\"\"\n\"\\\\bword\\\\b|\\\\.\"\n\"[-a0-5-]\"",
+          "\"^(abc]\"\n\"\\\\a\"\n\"[z-a]\"\n\"a{3,1}\"\n\"*a\"\n\"[\"\n\"a)\"\n\"^*\"", NULL },
+        { "{\"type\":\"string\",\"not\":{\"format\":\"regex\"}}", "\"*a\"\n\"+\"\n\")\"", "\"a\"\n\"\"\n\"(a)\"", NULL },
         { "{\"format\":\"uri-template\"}",
           "\"\"\n\"a'b/{x}\"\n\"{+path:3,x*}{?a.b,c%20}\"\n\"{#x:9999}\"\n\"\xc3\xa9\"",
           "\"{\"\n\"}\"\n\"{}\"\n\"{x:0}\"\n\"{x:10000}\"\n\"{.x..y}\"\n\"{=x}\"\n\"a b\"\n\"{x,}\"", NULL },
@@ -1479,7 +1483,6 @@ TEST(test_refusals)
         { "{\"type\":\"object\",\"not\":{\"propertyNames\":{\"maxLength\":1}},\"minProperties\":2}",
           SAMP_E_UNSUPPORTED, "/minProperties: minProperties" }, /* two members of one name are one */
         { "{\"patternProperties\":{\"[\":{}}}", SAMP_E_FORMAT, "/patternProperties/[:" },
-        { "{\"format\":\"regex\"}", SAMP_E_UNSUPPORTED, "/format:" },
         { "{\"$ref\":\"other.json\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
         { "{\"$ref\":\"#/none\"}", SAMP_E_FORMAT, "/$ref:" },
         { "{\"$ref\":\"#none\"}", SAMP_E_FORMAT, "/$ref:" },
