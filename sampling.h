@@ -225,97 +225,97 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10726 watermark/text.h                27189 grammar/history.h
-     323 api/config.h                    10912 watermark/draw.h                27295 grammar/waiting.h
-     354 api/types.h                     11117 samplers/mirostat.h             27602 grammar/repeated.h
-     676 api/missing.h                   11340 samplers/adaptive_p.h           27678 grammar/room.h
-     691 api/sample.h                    11489 samplers/ras.h                  28068 grammar/sampler.h
-     893 api/chains.h                    11552 samplers/replay.h               28322 grammar/warming.h
-    1199 api/samplers.h                  11603 samplers/custom.h               28557 grammar/forced.h
-    1593 api/gumbel.h                    11652 config/describe.h               28759 grammar/hooks.h
-    1622 api/operator.h                  11821 config/from_params.h            28880 schema/head.h
-    1681 api/kv.h                        11877 config/orders.h                 29095 schema/errors.h
-    1878 api/llama_cpp.h                 12149 config/numbers.h                29210 schema/collections.h
-    1926 api/text_error.h                12294 config/set.h                    29243 schema/references.h
-    1945 api/grammar.h                   12470 config/texts.h                  29559 schema/strings.h
-    2317 api/shards.h                    12649 config/settings.h               29624 schema/numbers.h
-    2430 api/peers.h                     12764 life/rollback.h                 29845 schema/sets.h
-    2576 api/drafts.h                    13002 life/chain.h                    30121 schema/formats.h
-    2735 api/constraints.h               13298 life/members.h                  30477 schema/scalars.h
-    3138 api/watermark.h                 13408 life/update.h                   30793 schema/styles.h
-    3312 api/stop.h                      13578 life/copy.h                     30961 schema/goals.h
-    3452 api/vocab.h                     13747 rows/row.h                      31206 schema/tagged.h
-    3495 api/search.h                    13947 rows/reserve.h                  31279 schema/alternatives.h
-    3677 api/parts.h                     14024 rows/pieces.h                   31819 schema/objects.h
-    3729 base/switches.h                 14133 rows/compact.h                  32408 schema/arrays.h
-    4032 base/random.h                   14313 rows/sums.h                     32774 schema/satisfiable.h
-    4052 base/mt19937.h                  14440 rows/changes.h                  32942 schema/whole.h
-    4124 base/exact.h                    14517 rows/cuts.h                     33125 tags/head.h
-    4341 base/bits128.h                  14973 rows/typical.h                  33252 tags/words.h
-    4417 base/elements.h                 15281 rows/tail_free.h                33368 tags/inside.h
-    4543 watermark/colours.h             15349 rows/selecting.h                33512 tags/formats.h
-    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33957 tags/models.h
-    4628 kernels/contract.h              15572 watermark/rows.h                34206 grammar/grammars.h
-    4714 kernels/scalar.h                15682 rows/flat.h                     34274 peers/tables.h
-    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34733 peers/values.h
-    4927 kernels/sets.h                  15895 rows/support.h                  35229 peers/llama_server.h
-    4976 kernels/vectors.h               16040 rows/step.h                     35297 peers/stops.h
-    5058 kernels/avx512.h                16057 run/apply.h                     35356 peers/wishes.h
-    5143 kernels/avx2.h                  16123 run/writing.h                   35398 peers/fields.h
-    5207 kernels/sse2.h                  16222 run/arrays.h                    35709 peers/requests.h
-    5224 kernels/neon.h                  16310 run/walk.h                      35917 vocab/pieces.h
-    5247 kernels/wasm.h                  16418 run/again.h                     36095 vocab/tokenizer_json.h
-    5263 kernels/generic.h               16483 run/finish.h                    36313 vocab/gguf.h
-    5283 kernels/shared.h                16524 run/draw.h                      36488 shards/head.h
-    5407 kernels/passes.h                16612 run/sample.h                    36573 shards/bytes.h
-    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36670 shards/merging.h
-    6143 kernels/check.h                 16864 watermark/making.h              36959 shards/row.h
-    6165 kernels/dispatch.h              17085 watermark/tails.h               37082 shards/answers.h
-    6364 core/thresholds.h               17182 watermark/detect.h              37526 shards/logprobs.h
-    6459 core/array.h                    17407 run/verify.h                    37784 shards/taking.h
-    6874 core/table.h                    17512 run/batch.h                     37921 shards/asking.h
-    7045 core/windows.h                  17698 run/replay.h                    38051 shards/prefix.h
-    7133 constraints/record.h            17783 run/guide.h                     38274 shards/plans.h
-    7203 watermark/record.h              17824 life/state.h                    38720 samplers/plans.h
-    7222 rows/work.h                     17985 operator/weights.h              38982 shards/way.h
-    7255 life/past.h                     18060 operator/search.h               39128 shards/memory.h
-    7314 core/record.h                   18191 operator/run.h                  39191 shards/batch.h
-    7479 core/plans.h                    18351 kv/cells.h                      39595 drafts/head.h
-    7505 core/fields.h                   18375 kv/making.h                     39646 drafts/block.h
-    7602 core/owners.h                   18595 kv/slot.h                       39828 drafts/tree.h
-    7669 core/mt19937.h                  18727 kv/sequences.h                  39951 drafts/relaxed.h
-    7724 core/no_mt19937.h               18857 kv/data.h                       40032 drafts/ngram.h
-    7748 core/making.h                   18986 kv/update.h                     40168 search/head.h
-    7906 core/streams.h                  19104 kv/state.h                      40375 search/rows.h
-    7942 life/state_fields.h             19303 llama_cpp/functions.h           40457 search/states.h
-    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40544 search/beams.h
-    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40927 search/unmask.h
-    8254 samplers/patch.h                19493 text/reading.h                  41073 text/automaton.h
-    8302 samplers/penalties.h            19599 text/strings.h                  41144 grammar/patterns.h
-    8444 samplers/dry.h                  19697 text/values.h                   41293 constraints/automaton.h
-    8976 samplers/cut.h                  19851 text/documents.h                41332 constraints/making.h
-    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41578 constraints/sampler.h
-    9132 samplers/top_k.h                19928 grammar/tree.h                  41667 constraints/constructors.h
-    9187 samplers/tail_free.h            20580 grammar/building.h              42035 constraints/patterns.h
-    9304 samplers/typical.h              20989 grammar/finishing.h             42124 constraints/looking.h
-    9365 samplers/top_p.h                21295 grammar/reading.h               42194 constraints/thinking.h
-    9401 samplers/min_p.h                21384 grammar/gbnf.h                  42437 constraints/schedule.h
-    9437 samplers/by_sums.h              21677 grammar/regex.h                 42520 constraints/accepting.h
-    9566 samplers/top_h.h                22094 grammar/derivatives.h           42701 constraints/drawing.h
-    9616 samplers/min_k.h                22786 grammar/searching.h             42938 constraints/state.h
-    9675 samplers/xtc.h                  23070 grammar/vocabulary.h            43002 constraints/kind.h
-    9796 samplers/infill.h               23524 grammar/triggers.h              43061 constraints/top_p_decay.h
-    9903 samplers/temperature.h          23998 grammar/matcher.h               43137 constraints/timestamps.h
-   10072 samplers/smoothing.h            24302 grammar/cache.h                 43331 constraints/accessors.h
-   10153 samplers/softmax.h              24585 grammar/moving.h                43438 stop/head.h
-   10182 samplers/drafted.h              25036 grammar/visits.h                43503 stop/search.h
-   10207 samplers/greedy.h               25326 grammar/states.h                43624 stop/making.h
-   10237 samplers/choose.h               25503 grammar/unique.h                43781 stop/text.h
-   10323 samplers/ratio.h                25640 grammar/items.h                 43933 stop/patterns.h
-   10387 samplers/draw.h                 25772 grammar/masks.h                 44005 stop/settings.h
-   10477 samplers/dist.h                 26016 grammar/runs.h                  44036 core/kinds.h
-   10503 samplers/gumbel.h               26228 grammar/entries.h               44078 base/restore.h
-   10613 watermark/function.h            26824 grammar/accepting.h             44091 api/license.h
+       2 api/opening.h                   10726 watermark/text.h                27186 grammar/history.h
+     323 api/config.h                    10912 watermark/draw.h                27292 grammar/waiting.h
+     354 api/types.h                     11117 samplers/mirostat.h             27599 grammar/repeated.h
+     676 api/missing.h                   11340 samplers/adaptive_p.h           27675 grammar/room.h
+     691 api/sample.h                    11489 samplers/ras.h                  28065 grammar/sampler.h
+     893 api/chains.h                    11552 samplers/replay.h               28319 grammar/warming.h
+    1199 api/samplers.h                  11603 samplers/custom.h               28554 grammar/forced.h
+    1593 api/gumbel.h                    11652 config/describe.h               28756 grammar/hooks.h
+    1622 api/operator.h                  11821 config/from_params.h            28877 schema/head.h
+    1681 api/kv.h                        11877 config/orders.h                 29092 schema/errors.h
+    1878 api/llama_cpp.h                 12149 config/numbers.h                29207 schema/collections.h
+    1926 api/text_error.h                12294 config/set.h                    29240 schema/references.h
+    1945 api/grammar.h                   12470 config/texts.h                  29556 schema/strings.h
+    2317 api/shards.h                    12649 config/settings.h               29621 schema/numbers.h
+    2430 api/peers.h                     12764 life/rollback.h                 29842 schema/sets.h
+    2576 api/drafts.h                    13002 life/chain.h                    30118 schema/formats.h
+    2735 api/constraints.h               13298 life/members.h                  30474 schema/scalars.h
+    3138 api/watermark.h                 13408 life/update.h                   30790 schema/styles.h
+    3312 api/stop.h                      13578 life/copy.h                     30958 schema/goals.h
+    3452 api/vocab.h                     13747 rows/row.h                      31203 schema/tagged.h
+    3495 api/search.h                    13947 rows/reserve.h                  31276 schema/alternatives.h
+    3677 api/parts.h                     14024 rows/pieces.h                   31816 schema/objects.h
+    3729 base/switches.h                 14133 rows/compact.h                  32405 schema/arrays.h
+    4032 base/random.h                   14313 rows/sums.h                     32771 schema/satisfiable.h
+    4052 base/mt19937.h                  14440 rows/changes.h                  32939 schema/whole.h
+    4124 base/exact.h                    14517 rows/cuts.h                     33122 tags/head.h
+    4341 base/bits128.h                  14973 rows/typical.h                  33249 tags/words.h
+    4417 base/elements.h                 15281 rows/tail_free.h                33365 tags/inside.h
+    4543 watermark/colours.h             15349 rows/selecting.h                33509 tags/formats.h
+    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33954 tags/models.h
+    4628 kernels/contract.h              15572 watermark/rows.h                34203 grammar/grammars.h
+    4714 kernels/scalar.h                15682 rows/flat.h                     34271 peers/tables.h
+    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34730 peers/values.h
+    4927 kernels/sets.h                  15895 rows/support.h                  35226 peers/llama_server.h
+    4976 kernels/vectors.h               16040 rows/step.h                     35294 peers/stops.h
+    5058 kernels/avx512.h                16057 run/apply.h                     35353 peers/wishes.h
+    5143 kernels/avx2.h                  16123 run/writing.h                   35395 peers/fields.h
+    5207 kernels/sse2.h                  16222 run/arrays.h                    35706 peers/requests.h
+    5224 kernels/neon.h                  16310 run/walk.h                      35914 vocab/pieces.h
+    5247 kernels/wasm.h                  16418 run/again.h                     36092 vocab/tokenizer_json.h
+    5263 kernels/generic.h               16483 run/finish.h                    36310 vocab/gguf.h
+    5283 kernels/shared.h                16524 run/draw.h                      36485 shards/head.h
+    5407 kernels/passes.h                16612 run/sample.h                    36570 shards/bytes.h
+    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36667 shards/merging.h
+    6143 kernels/check.h                 16864 watermark/making.h              36956 shards/row.h
+    6165 kernels/dispatch.h              17085 watermark/tails.h               37079 shards/answers.h
+    6364 core/thresholds.h               17182 watermark/detect.h              37523 shards/logprobs.h
+    6459 core/array.h                    17407 run/verify.h                    37781 shards/taking.h
+    6874 core/table.h                    17512 run/batch.h                     37918 shards/asking.h
+    7045 core/windows.h                  17698 run/replay.h                    38048 shards/prefix.h
+    7133 constraints/record.h            17783 run/guide.h                     38271 shards/plans.h
+    7203 watermark/record.h              17824 life/state.h                    38717 samplers/plans.h
+    7222 rows/work.h                     17985 operator/weights.h              38979 shards/way.h
+    7255 life/past.h                     18060 operator/search.h               39125 shards/memory.h
+    7314 core/record.h                   18191 operator/run.h                  39188 shards/batch.h
+    7479 core/plans.h                    18351 kv/cells.h                      39592 drafts/head.h
+    7505 core/fields.h                   18375 kv/making.h                     39643 drafts/block.h
+    7602 core/owners.h                   18595 kv/slot.h                       39825 drafts/tree.h
+    7669 core/mt19937.h                  18727 kv/sequences.h                  39948 drafts/relaxed.h
+    7724 core/no_mt19937.h               18857 kv/data.h                       40029 drafts/ngram.h
+    7748 core/making.h                   18986 kv/update.h                     40165 search/head.h
+    7906 core/streams.h                  19104 kv/state.h                      40372 search/rows.h
+    7942 life/state_fields.h             19303 llama_cpp/functions.h           40454 search/states.h
+    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40541 search/beams.h
+    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40924 search/unmask.h
+    8254 samplers/patch.h                19493 text/reading.h                  41070 text/automaton.h
+    8302 samplers/penalties.h            19599 text/strings.h                  41141 grammar/patterns.h
+    8444 samplers/dry.h                  19697 text/values.h                   41290 constraints/automaton.h
+    8976 samplers/cut.h                  19851 text/documents.h                41329 constraints/making.h
+    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41575 constraints/sampler.h
+    9132 samplers/top_k.h                19928 grammar/tree.h                  41664 constraints/constructors.h
+    9187 samplers/tail_free.h            20578 grammar/building.h              42032 constraints/patterns.h
+    9304 samplers/typical.h              20987 grammar/finishing.h             42121 constraints/looking.h
+    9365 samplers/top_p.h                21293 grammar/reading.h               42191 constraints/thinking.h
+    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42434 constraints/schedule.h
+    9437 samplers/by_sums.h              21675 grammar/regex.h                 42517 constraints/accepting.h
+    9566 samplers/top_h.h                22092 grammar/derivatives.h           42698 constraints/drawing.h
+    9616 samplers/min_k.h                22783 grammar/searching.h             42935 constraints/state.h
+    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            42999 constraints/kind.h
+    9796 samplers/infill.h               23521 grammar/triggers.h              43058 constraints/top_p_decay.h
+    9903 samplers/temperature.h          23995 grammar/matcher.h               43134 constraints/timestamps.h
+   10072 samplers/smoothing.h            24299 grammar/cache.h                 43328 constraints/accessors.h
+   10153 samplers/softmax.h              24582 grammar/moving.h                43435 stop/head.h
+   10182 samplers/drafted.h              25033 grammar/visits.h                43500 stop/search.h
+   10207 samplers/greedy.h               25323 grammar/states.h                43621 stop/making.h
+   10237 samplers/choose.h               25500 grammar/unique.h                43778 stop/text.h
+   10323 samplers/ratio.h                25637 grammar/items.h                 43930 stop/patterns.h
+   10387 samplers/draw.h                 25769 grammar/masks.h                 44002 stop/settings.h
+   10477 samplers/dist.h                 26013 grammar/runs.h                  44033 core/kinds.h
+   10503 samplers/gumbel.h               26225 grammar/entries.h               44075 base/restore.h
+   10613 watermark/function.h            26821 grammar/accepting.h             44088 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -20033,7 +20033,7 @@ typedef struct sampi_list {
     int32_t first, n; /* the list's members are first .. first + n - 1 in the tree's array `members` */
     sampi_node separator, other;
     int32_t least, most; /* bounds on the number of members; most: INT32_MAX if there is no upper bound */
-    int32_t slots;       /* the number of witnesses (required members without listed names) */
+    int32_t slots;       /* the number of witnesses */
 } sampi_list;
 
 enum {
@@ -20326,15 +20326,14 @@ typedef struct sampi_list_progress {
     /* missing: how many required members of the list are missing; left: how many more members may come */
     int32_t must_come, may_come;
     bool dead;      /* a required member matches no text */
-    uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
+    uint32_t taken; /* the kinds of names that witnesses have used, as bits */
     int32_t n_open; /* the number of open slots (witnesses that must still come) */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
     int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: the number of its witness */
 } sampi_list_progress;
 
-/* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
-   set `taken`. */
+/* Returns whether each of n open slots can get a different kind of name that is not in the set `taken`. */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -20343,8 +20342,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Computes the open slots of a list (witnesses that must still come), and which members with names that are not listed
-   may still come. */
+/* Computes the open slots of a list, and which members with names that are not listed may still come. */
 static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
 {
     p->taken = 0;
@@ -22413,8 +22411,7 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     return sampi_checked_node(d, node);
 }
 
-/* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
-   not listed). */
+/* Returns whether member i of a list may come as far as witnesses matter. */
 static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
@@ -25361,7 +25358,7 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* Adds the calls of the members that may come next in a list (an object's members in any order). */
+/* Adds the calls of the members that may come next in a list. `then` is the node that follows the list. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);
@@ -26162,7 +26159,7 @@ static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int
             }
         }
     }
-    /* the other visited states get the rest of this run (any text of certain characters) */
+    /* the other visited states get the rest of this run */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_free_run run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
@@ -27226,8 +27223,8 @@ typedef struct sampi_rollback_target {
     bool waiting;
 } sampi_rollback_target;
 
-/* Finds the kept position before the last n tokens, and makes room for its items (of the parser) in the array of the
-   present items, to which the rollback copies them. */
+/* Finds the kept position before the last n tokens, and makes room for its items in the array of the present items, to
+   which the rollback copies them. */
 static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback_target *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;

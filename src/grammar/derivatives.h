@@ -328,9 +328,8 @@ static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, 
     return sampi_checked_node(d, node);
 }
 
-/* Returns whether member i of a list may come as far as witnesses matter (a witness is a required member whose name is
-   not listed). A witness may come if its slot is open, no earlier witness has its kind of name, and the other open
-   slots can still get different kinds. */
+/* Returns whether member i of a list may come as far as witnesses matter. A witness may come if its slot is open, no
+   earlier witness has its kind of name, and the other open slots can still get different kinds. */
 static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;

@@ -39,9 +39,8 @@ typedef struct sampi_rollback_target {
     bool waiting;
 } sampi_rollback_target;
 
-/* Finds the kept position before the last n tokens, and makes room for its items (of the parser) in the array of the
-   present items, to which the rollback copies them. Returns SAMP_OK; SAMP_E_RANGE if this position is not kept;
-   SAMP_E_NOMEM. */
+/* Finds the kept position before the last n tokens, and makes room for its items in the array of the present items, to
+   which the rollback copies them. Returns SAMP_OK; SAMP_E_RANGE if this position is not kept; SAMP_E_NOMEM. */
 static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback_target *to)
 {
     const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;

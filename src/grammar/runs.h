@@ -153,7 +153,7 @@ static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int
             }
         }
     }
-    /* the other visited states get the rest of this run (any text of certain characters) */
+    /* the other visited states get the rest of this run */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         sampi_free_run run = sampi_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];

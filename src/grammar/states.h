@@ -37,8 +37,7 @@ static void sampi_add_call(sampi_matcher *m, sampi_call call)
     if (room) *room = call;
 }
 
-/* Adds the calls of the members that may come next in a list (an object's members in any order). `then` is the node
-   that follows the list. */
+/* Adds the calls of the members that may come next in a list. `then` is the node that follows the list. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
     const sampi_expr e = *sampi_at(&m->d.tree, n);

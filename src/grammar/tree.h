@@ -108,7 +108,7 @@ typedef struct sampi_list {
     int32_t first, n; /* the list's members are first .. first + n - 1 in the tree's array `members` */
     sampi_node separator, other;
     int32_t least, most; /* bounds on the number of members; most: INT32_MAX if there is no upper bound */
-    int32_t slots;       /* the number of witnesses (required members without listed names) */
+    int32_t slots;       /* the number of witnesses */
 } sampi_list;
 
 enum {
@@ -411,15 +411,14 @@ typedef struct sampi_list_progress {
     /* missing: how many required members of the list are missing; left: how many more members may come */
     int32_t must_come, may_come;
     bool dead;      /* a required member matches no text */
-    uint32_t taken; /* the kinds of names that witnesses (required members without listed names) have used, as bits */
+    uint32_t taken; /* the kinds of names that witnesses have used, as bits */
     int32_t n_open; /* the number of open slots (witnesses that must still come) */
     /* for each open slot: the kinds of names that its witness may have, as a set of bits */
     uint32_t open[SAMPI_MAX_SLOTS];
     int32_t slot[SAMPI_MAX_SLOTS]; /* for each open slot: the number of its witness */
 } sampi_list_progress;
 
-/* Returns whether each of n open slots (witnesses that must come) can get a different kind of name that is not in the
-   set `taken`. */
+/* Returns whether each of n open slots can get a different kind of name that is not in the set `taken`. */
 static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
@@ -428,8 +427,7 @@ static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
     return false;
 }
 
-/* Computes the open slots of a list (witnesses that must still come), and which members with names that are not listed
-   may still come. */
+/* Computes the open slots of a list, and which members with names that are not listed may still come. */
 static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
 {
     p->taken = 0;
