@@ -24021,8 +24021,8 @@ typedef struct sampi_free_run {
     bool explored, stops;
 } sampi_free_run;
 
-/* Where the state `near` of a state serves for it: everywhere; from the roots of the tries (as a parent of 0 or 1); or
-   nowhere, as it is not known: the state was met as the near one of another state. */
+/* Where a state's member `near` holds: everywhere; from the roots of the tries, to which the parent, 0 or 1, is added;
+   or nowhere yet: the state itself was met as the near one of another state. */
 enum { SAMPI_NEAR_ALL, SAMPI_NEAR_ROOTS, SAMPI_NEAR_MET = 3 };
 
 /* A state of the lazy DFA. node, flags, n_calls and calls never change. */

@@ -124,16 +124,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2850 gpu/prefix.h                     5604 gpu/device.h
-     152 gpu/api.h                        3484 gpu/choosing.h                   5766 gpu/contexts.h
-     290 gpu/switches.h                   3572 gpu/ending.h                     5924 gpu/steps.h
-     356 gpu/records.h                    3714 gpu/answers.h                    6014 gpu/where.h
-     639 gpu/ptx.h                        4479 samplers/plans.h                 6179 gpu/sending.h
-     688 gpu/elements.h                   4741 gpu/users.h                      6447 gpu/batch.h
-     940 gpu/passes.h                     4837 gpu/logprobs.h                   6733 gpu/results.h
-    1861 gpu/list.h                       4989 gpu/short.h                      7015 gpu/canary.h
-    2496 gpu/left.h                       5149 gpu/advance.h
-    2727 gpu/done.h                       5410 gpu/shapes.h
+       2 gpu/opening.h                    2849 gpu/prefix.h                     5603 gpu/device.h
+     152 gpu/api.h                        3483 gpu/choosing.h                   5765 gpu/contexts.h
+     290 gpu/switches.h                   3571 gpu/ending.h                     5923 gpu/steps.h
+     356 gpu/records.h                    3713 gpu/answers.h                    6013 gpu/where.h
+     639 gpu/ptx.h                        4478 samplers/plans.h                 6178 gpu/sending.h
+     688 gpu/elements.h                   4740 gpu/users.h                      6446 gpu/batch.h
+     940 gpu/passes.h                     4836 gpu/logprobs.h                   6732 gpu/results.h
+    1861 gpu/list.h                       4988 gpu/short.h                      7014 gpu/canary.h
+    2495 gpu/left.h                       5148 gpu/advance.h
+    2726 gpu/done.h                       5409 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -1902,8 +1902,7 @@ static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
-   */
+/* Returns the largest key, the first token's; 0 if the list is empty, as no token has a key 0. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2170,7 +2169,7 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
-   sum[i], which no lane may write before the next barrier but one. */
+   sum[i], which no lane may write until two more barriers have passed. */
 static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()

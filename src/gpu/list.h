@@ -61,8 +61,8 @@ static uint64_t *sampi_gpu_spare(const sampi_gpu_here *h)
     return (uint64_t *)(void *)sampi_gpu_items(h->a, h->row, h->st->buffer ^ 1);
 }
 
-/* Returns the first token's key; 0 if the list is empty, which is no token's key (its logit would be below -FLT_MAX).
-   For greedy, and for a maximum that need not be searched in the row. */
+/* Returns the largest key, the first token's; 0 if the list is empty, as no token has a key 0. For greedy, and for a
+   maximum that need not be searched in the row. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -341,8 +341,8 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
-   sum[i], which no lane may write before the next barrier but one. Each lane adds up one sum. Reductions would come one
-   after the other, and take five shuffles of two words each. */
+   sum[i], which no lane may write until two more barriers have passed. Each lane adds up one sum. Reductions would come
+   one after the other, and take five shuffles of two words each. */
 static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
 {
     SAMPI_SIMD()

@@ -367,7 +367,7 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 }
 
 /* Returns how many of the newest tokens a repetition may contain: those after the nearest breaker, or all n if there is
-   no breaker. */
+   no breaker. After a breaker's first token there are `back` tokens, of which the breaker's tail is the first part. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
     for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
