@@ -1023,8 +1023,8 @@ typedef struct sampi_gpu_pass {
     const float *cell;   /* maxima of the row as it came */
     const sampi_gpu_op *op;
     uint32_t n_ops, n_replay; /* number of all operations, and of those that elements are taken through */
-    bool cut, scaled;         /* true: the first operation removes keys below those of (least, last); the last one is a
-                                 multiplication by r; there is no other */
+    bool cut, scaled;         /* true: the first operation removes keys below those of (least, last); the last one
+                                 is a multiplication by r; there is no other */
     float least;
     uint32_t last;
     bool direct;              /* true: lanes read full groups from the row itself; see sampi_gpu_open_cell */
@@ -1767,8 +1767,8 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
 
 /* Computes the envelope's sums of the cells of some groups; of one group, if q [1024] is not NULL, also each token's
    envelope. */
-static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t first,
-                                                   uint32_t end, uint64_t *q)
+static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size_t row, uint32_t split,
+                                                   uint32_t first, uint32_t end, uint64_t *q)
 {
     const sampi_gpu_state *st = &a->state[row], *edge = !q && st->pass == SAMPI_PASS_EDGE ? st : NULL;
     sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
