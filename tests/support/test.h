@@ -125,15 +125,15 @@ static inline samp_sampler *test_nothing(void)
     return samp_init_custom(&nothing, NULL);
 }
 
-/* test_chain(a, b, ...): a chain of these. */
-static inline samp_sampler *test_chain_of(samp_sampler *const *members, size_t n)
+/* new_chain(a, b, ...): a chain of these. */
+static inline samp_sampler *new_chain_of(samp_sampler *const *members, size_t n)
 {
     samp_sampler *chain = samp_chain_init();
     for (size_t i = 0; i < n; i++) assert_true(samp_chain_add(chain, members[i]) == SAMP_OK);
     return chain;
 }
-#define test_chain(...) \
-    test_chain_of((samp_sampler *const[]){ __VA_ARGS__ }, TEST_COUNT(((samp_sampler *const[]){ __VA_ARGS__ })))
+#define new_chain(...) \
+    new_chain_of((samp_sampler *const[]){ __VA_ARGS__ }, TEST_COUNT(((samp_sampler *const[]){ __VA_ARGS__ })))
 
 /* samp_vocab.token_bytes: one to three letters */
 static inline const char *test_letters(const samp_vocab *vocab, samp_token token, size_t *n_bytes)

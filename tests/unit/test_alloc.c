@@ -70,9 +70,9 @@ static samp_sampler *make_chain(int i)
         case 1:
         case 2:
         case 3: return from_params(i);
-        case 4: return test_chain(samp_init_top_k(1000), samp_init_dist(1));
-        case 5: return test_chain(make_min_p(), test_chain(make_temp_ext(), make_dist()));
-        case 6: return test_chain(make_custom(), make_dist());
+        case 4: return new_chain(samp_init_top_k(1000), samp_init_dist(1));
+        case 5: return new_chain(make_min_p(), new_chain(make_temp_ext(), make_dist()));
+        case 6: return new_chain(make_custom(), make_dist());
         default: i -= N_OTHERS;
     }
     return i < N_STAGES ? chain_with((size_t)i) : selectors[i - N_STAGES]();

@@ -23,7 +23,7 @@ static uint64_t fake_clock(void)
 
 static samp_sampler *small_chain(uint64_t seed)
 {
-    samp_sampler *chain = test_chain(samp_init_temp(1.5f), samp_init_dist(seed));
+    samp_sampler *chain = new_chain(samp_init_temp(1.5f), samp_init_dist(seed));
     return chain;
 }
 
@@ -97,7 +97,7 @@ TEST(test_two_of_a_kind)
 {
     int both = 0, one = 0, none = 0;
     samp_sampler *first = samp_init_xtc(0.5f, 0.2f, 0, 4), *second = samp_init_xtc(0.5f, 0.2f, 0, 4);
-    samp_sampler *chain = test_chain(first, second);
+    samp_sampler *chain = new_chain(first, second);
     for (int i = 0; i < 400; i++) { /* 0.4 0.31 0.29: one acts: 0.29 is left ... */
         samp_token_data data[4];
         const float logits[] = { logf(0.4f), logf(0.31f), logf(0.29f), -100.0f };
@@ -448,7 +448,7 @@ TEST(test_custom_is_called)
     bare.apply = ban_even_apply;
     mine = samp_init_custom(&bare, NULL);
     assert_text(samp_name(mine), "custom");
-    chain = test_chain(mine, make_greedy());
+    chain = new_chain(mine, make_greedy());
     copy = samp_clone(chain);
     assert_ok(samp_status(copy, NULL));
     for (int i = 0; i < 10; i++) {
@@ -467,7 +467,7 @@ TEST(test_custom_is_called)
     mine = samp_init_custom(&bare, NULL);
     row(logits, 3);
     assert_num(samp_sample(mine, logits, N), N - 1);
-    chain = test_chain(samp_init_top_k(10), mine);
+    chain = new_chain(samp_init_top_k(10), mine);
     samp_token_data_array sorted = test_array(data, logits, N);
     test_sort(&sorted);
     assert_num(samp_sample(chain, logits, N), data[9].id);
@@ -710,7 +710,7 @@ TEST(test_position)
     assert_num(samp_sample(s, logits + 9, 1), 0);
     assert_u64(samp_get_position(s), 6);
     samp_free(s);
-    s = test_chain(make_xtc(), make_greedy()); /* xtc alone draws */
+    s = new_chain(make_xtc(), make_greedy()); /* xtc alone draws */
     row(logits, 0);
     assert_true(samp_sample(s, logits, N) >= 0);
     assert_u64(samp_get_position(s), 1);
@@ -1022,7 +1022,7 @@ TEST(test_custom_leaves_nan)
     float left[3] = { NAN, INFINITY, -INFINITY }, logits[N];
     row(logits, 3);
     for (int i = 0; i < 3; i++) {
-        samp_sampler *s = test_chain(samp_init_top_k(4), samp_init_custom(&iface, &left[i]));
+        samp_sampler *s = new_chain(samp_init_top_k(4), samp_init_custom(&iface, &left[i]));
         samp_token token = samp_sample(s, logits, N);
         if (i < 2)
             assert_status(token, SAMP_E_NAN);
@@ -1183,7 +1183,7 @@ TEST(test_perf_hook)
     char lines[2000] = "", others[2000] = "", want[2000] = "";
     float logits[N];
     row(logits, 0);
-    samp_sampler *s = test_chain(samp_init_top_k(3), samp_init_dist(1));
+    samp_sampler *s = new_chain(samp_init_top_k(3), samp_init_dist(1));
     assert_num(samp_set_perf_hook(NULL, keep_line, lines), SAMP_E_NULL);
     assert_ok(samp_set_perf_hook(s, keep_line, lines));
     for (int i = 0; i < 3; i++) {
@@ -1361,8 +1361,8 @@ TEST(test_token_behind_the_last)
     enum { LONG = 5000 };
     const samp_logit_bias bias[] = { { 9000, 1.0f }, { LONG, 2.0f }, { LONG - 1, 9.0f } };
     for (int k = 0; k < 2; k++) {
-        samp_sampler *chain = test_chain(samp_init_logit_bias(10000, 3, bias),
-                                         k ? samp_init_dist(1) : samp_init_greedy());
+        samp_sampler *chain = new_chain(samp_init_logit_bias(10000, 3, bias),
+                                        k ? samp_init_dist(1) : samp_init_greedy());
         samp_token_data *data = (samp_token_data *)malloc(LONG * sizeof *data); /* not a byte more */
         for (int i = 0; i < LONG; i++) data[i].id = i, data[i].logit = (float)(i % 7), data[i].p = 0.0f;
         samp_token_data_array cur = { data, LONG, -1, false };

@@ -34,7 +34,7 @@ TEST(all_masked_is_no_token)
     for (int i = 0; i < N; i++) masked[i] = -INFINITY;
     test_row(row, N, 1, 2.0, 3);
     for (size_t k = 0; k < 2 * N_SELECTORS; k++) {
-        samp_sampler *s = test_chain(samp_init_temp(0.9f), selectors[k / 2]()), *copy;
+        samp_sampler *s = new_chain(samp_init_temp(0.9f), selectors[k / 2]()), *copy;
         assert_ok(samp_set_rng(s, (samp_rng_kind)(k % 2)));
         copy = samp_clone(s);
         samp_logits l = { .data = masked, .n_rows = 1, .n_vocab = N };
@@ -54,7 +54,7 @@ TEST(nan_is_no_token)
     float row[N], bad[N];
     test_row(row, N, 2, 2.0, 3);
     for (size_t k = 0; k < 2 * N_SELECTORS; k++) {
-        samp_sampler *s = test_chain(samp_init_top_p(0.9f, 1), selectors[k / 2]()), *copy;
+        samp_sampler *s = new_chain(samp_init_top_p(0.9f, 1), selectors[k / 2]()), *copy;
         assert_ok(samp_set_rng(s, (samp_rng_kind)(k % 2)));
         copy = samp_clone(s);
         for (int i = 0; i < N; i++) {
@@ -224,7 +224,7 @@ TEST(ties_are_cut_at_k)
         samp_sampler *rows[9], *alone;
         samp_token out[9], first;
         samp_logits l = { .data = data, .dtype = SAMP_BF16, .n_rows = 9, .n_vocab = N };
-        for (int r = 0; r < 9; r++) rows[r] = test_chain(samp_init_top_k(k), samp_init_dist((uint64_t)(k * 100)));
+        for (int r = 0; r < 9; r++) rows[r] = new_chain(samp_init_top_k(k), samp_init_dist((uint64_t)(k * 100)));
         alone = samp_clone(rows[0]);
         for (int round = 0; round < 20; round++) {
             l.n_rows = 9;
@@ -272,7 +272,7 @@ TEST(nothing_hangs_on_masked_rows)
                 float row[N];
                 for (int i = 0; i < N; i++) row[i] = low == 0 ? -INFINITY : low == 1 ? -FLT_MAX : -1e30f;
                 row[17] = low ? 1.4e-45f : -3.0f; /* a denormal */
-                samp_sampler *s = test_chain(all[m](), selectors[k]());
+                samp_sampler *s = new_chain(all[m](), selectors[k]());
                 samp_token token = samp_sample(s, row, N); /* adaptive_p may want one that is less likely */
                 assert_true(token == 17 || (low && selectors[k] == make_adaptive_p && token >= 0));
                 samp_free(s);
@@ -292,8 +292,8 @@ TEST(seeds_belong_to_rows)
     for (int neighbours = 0; neighbours < 2; neighbours++) {
         samp_sampler *rows[ROWS];
         for (int r = 0; r < ROWS; r++)
-            rows[r] = test_chain(r % 2 && neighbours ? samp_init_top_k(3) : samp_init_min_p(0.01f, 1),
-                                 samp_init_dist((uint64_t)r));
+            rows[r] = new_chain(r % 2 && neighbours ? samp_init_top_k(3) : samp_init_min_p(0.01f, 1),
+                                samp_init_dist((uint64_t)r));
         samp_logits l = { .data = data, .n_rows = ROWS, .n_vocab = N };
         for (int k = 0; k < ROUNDS; k++) assert_ok(samp_sample_batch(rows, &l, out[neighbours][k]));
         for (int r = 0; r < ROWS; r++) samp_free(rows[r]);
@@ -443,7 +443,7 @@ TEST(thinking_ends_within_its_budget)
     float row[N] = { 0 };
     for (int i = 0; i < N; i++) row[i] = i == DONE || i == THINK ? -30.0f : (float)(i % 7);
     for (int32_t budget = 0; budget < 40; budget += 13) {
-        samp_sampler *s = test_chain(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
+        samp_sampler *s = new_chain(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
         for (int time = 0; time < 3; time++) {
             assert_ok(samp_accept(s, THINK));
             for (int32_t i = 0; i < budget; i++) {
@@ -477,7 +477,7 @@ TEST(a_loop_is_left)
             samp_sampler *breaker = way == 0   ? samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY)
                                     : way == 1 ? samp_init_loop_breaker_cusum(6, 1024, 0.25f, 15.0f, INFINITY)
                                                : samp_init_loop_breaker(4, 128, 3, 512, 16, 0.0f);
-            samp_sampler *s = test_chain(breaker, samp_init_greedy());
+            samp_sampler *s = new_chain(breaker, samp_init_greedy());
             size_t n = 0, copied = 0;
             for (; n < period; n++) {
                 text[n] = (samp_token)n;
@@ -520,7 +520,7 @@ TEST(banned_strings_are_never_said)
 {
     const char *const strings[] = { "abc", "ghg", "opo", "xy" };
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
-        samp_sampler *s = test_chain(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
+        samp_sampler *s = new_chain(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
         samp_token text[400];
         char said[1300];
         size_t length = 0, n = 300, rewound = draw_under_ban(s, text, n, 12, 3);
@@ -542,7 +542,7 @@ TEST(patterns_are_never_said)
 {
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
         samp_sampler *ban = samp_init_banned_pattern(&letters, "abc?d|[gh]{2}i|o.{0,3}q", flags, NULL);
-        samp_sampler *s = test_chain(ban, samp_init_dist(4));
+        samp_sampler *s = new_chain(ban, samp_init_dist(4));
         samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[^]*(abc?d|[gh]{2}i|o.{0,3}q)[^]*", NULL, NULL);
         samp_token text[400];
         size_t n = 300, rewound = draw_under_ban(s, text, n, 13, 4);
@@ -577,7 +577,7 @@ TEST(thinking_is_not_cut_in_a_sentence)
     plan.soft_ratio = 0.5f, plan.grace = 60, plan.note = note, plan.n_note = 4;
     for (uint64_t seed = 0; seed < 50; seed++) {
         source rng = source_stream(seed);
-        samp_sampler *s = test_chain(samp_init_thinking(&lines, &span, 1, 100, -1, &plan), samp_init_dist(seed));
+        samp_sampler *s = new_chain(samp_init_thinking(&lines, &span, 1, 100, -1, &plan), samp_init_dist(seed));
         samp_token text[200];
         size_t n = 0, said = 0;
         assert_ok(samp_accept(s, THINK));
@@ -607,7 +607,7 @@ TEST(thinking_ends_by_itself_under_a_bias)
         for (uint64_t seed = 0; seed < 100; seed++) {
             samp_thinking_plan plan = { 0 };
             plan.soft = 20, plan.ramp = (samp_ramp)ramp, plan.bias = 30.0f;
-            samp_sampler *s = test_chain(samp_init_thinking(NULL, &span, 1, 200, 0, &plan), samp_init_dist(seed));
+            samp_sampler *s = new_chain(samp_init_thinking(NULL, &span, 1, 200, 0, &plan), samp_init_dist(seed));
             float row[N] = { 0 };
             row[DONE] = -12.0f;
             int n = 0;
@@ -626,7 +626,7 @@ TEST(thinking_ends_when_the_user_says_so)
 {
     static const samp_token start[] = { THINK }, end[] = { DONE, END };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
-    samp_sampler *s = test_chain(samp_init_thinking_budget(NULL, &span, 1, INT32_MAX, 0), samp_init_greedy());
+    samp_sampler *s = new_chain(samp_init_thinking_budget(NULL, &span, 1, INT32_MAX, 0), samp_init_greedy());
     float row[N] = { 0 };
     row[7] = 1.0f;
     for (int i = 0; i < 30; i++) assert_num(samp_sample(s, row, N), 7);
@@ -648,7 +648,7 @@ TEST(a_loop_ends_thinking)
     plan.loop = &loop, plan.loop_from = 64;
     for (size_t period = 4; period < 40; period += 7) {
         source rng = source_stream(period);
-        samp_sampler *s = test_chain(samp_init_thinking(NULL, &span, 1, 30000, 0, &plan), samp_init_greedy());
+        samp_sampler *s = new_chain(samp_init_thinking(NULL, &span, 1, 30000, 0, &plan), samp_init_greedy());
         samp_token text[1000];
         size_t n = 0;
         for (; n < period; n++) {
@@ -668,7 +668,7 @@ TEST(settings_expire)
     const samp_schedule first = { SAMP_TOKENS, 0, 20, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
     const samp_loop loop = { 1, 16, 3, 100, 1 };
     const samp_schedule hot = { SAMP_TOKENS, 0, 30, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, &loop };
-    samp_sampler *s = test_chain(samp_init_schedule(&first, samp_init_temp(50.0f)), samp_init_dist(3));
+    samp_sampler *s = new_chain(samp_init_schedule(&first, samp_init_temp(50.0f)), samp_init_dist(3));
     float row[N] = { 0 };
     int others = 0;
     row[7] = 30.0f;
@@ -677,8 +677,8 @@ TEST(settings_expire)
     for (int i = 0; i < 200; i++) assert_num(samp_sample(s, row, N), 7);
     samp_free(s);
     for (int heats = 0; heats < 2; heats++) {
-        s = test_chain(heats ? samp_init_schedule(&hot, samp_init_temp(15.0f)) : samp_init_temp(1.0f),
-                       samp_init_dist(3));
+        s = new_chain(heats ? samp_init_schedule(&hot, samp_init_temp(15.0f)) : samp_init_temp(1.0f),
+                      samp_init_dist(3));
         source rng = source_stream(5);
         samp_token text[300] = { 1, 2, 3, 4, 5 };
         size_t left = 0, n = 5;
@@ -706,7 +706,7 @@ TEST(a_grammar_is_as_fast_behind_a_long_text)
     const samp_vocab vocab = { 5, of_a_list, NULL, NULL, end, 1, 4, -1 };
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
     samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    samp_sampler *s = test_chain(samp_init_grammar(index, g), samp_init_dist(3));
+    samp_sampler *s = new_chain(samp_init_grammar(index, g), samp_init_dist(3));
     static const samp_token item[] = { 1, 2, 0, 1, 3, 2 }; /* 1,[1], */
     const float row[5] = { 0 };
     clock_t least[2] = { INT32_MAX, INT32_MAX };
@@ -731,8 +731,8 @@ TEST(least_length_and_nothing_else_is_a_status)
 {
     static const samp_token end[] = { END };
     float row[N] = { 0 };
-    samp_sampler *s = test_chain(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
-    chain = test_chain(s, samp_init_dist(1));
+    samp_sampler *s = new_chain(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
+    chain = new_chain(s, samp_init_dist(1));
     for (int i = 0; i < 5; i++) {
         assert_status(samp_sample(chain, row, N), SAMP_E_EMPTY);
         assert_ok(samp_accept(chain, 1));

@@ -1501,7 +1501,7 @@ TEST(test_short_rows)
         assert_true(samp_sample(chain, rows, N) >= 0);
         samp_free(chain);
     }
-    samp_sampler *chain = test_chain(samp_init_temp(1.0f), samp_init_dist(1)), *grammar = samp_init_grammar(index, g);
+    samp_sampler *chain = new_chain(samp_init_temp(1.0f), samp_init_dist(1)), *grammar = samp_init_grammar(index, g);
     const float row[N] = { 0 };
     assert_status(samp_grammar_sample(chain, grammar, row, N - 1), SAMP_E_RANGE);
     assert_status(samp_grammar_sample(NULL, grammar, row, N), SAMP_E_NULL);

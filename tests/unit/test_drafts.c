@@ -241,7 +241,7 @@ TEST(test_block_with_coins)
     enum { FIRST = N, HEADS = 0, TAILS = 1 };
     real p[2][N + 1][N], want[2][N] = { { 0 } };
     long seen[2][N] = { { 0 } };
-    samp_sampler *coin[2], *chain = test_chain(samp_init_xtc(0.5f, 0.15f, 1, 77), samp_init_dist(78));
+    samp_sampler *coin[2], *chain = new_chain(samp_init_xtc(0.5f, 0.15f, 1, 77), samp_init_dist(78));
     for (int side = HEADS; side <= TAILS; side++) {
         coin[side] = samp_chain_init();
         assert_ok(samp_chain_add(coin[side], samp_init_xtc(side == HEADS ? 1.0f : 0.0f, 0.15f, 1, 77)));
@@ -1057,7 +1057,7 @@ TEST(test_bad_drafts)
     assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
     all_refuse(chain, &g, &good, SAMP_E_UNSUPPORTED);
     samp_free(chain);
-    chain = test_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
+    chain = new_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
     all_refuse(chain, &g, &good, SAMP_E_UNSUPPORTED);
     samp_free(chain);
 }
@@ -1183,7 +1183,7 @@ TEST(test_block_refused)
     for (int i = 0; i < 60; i++) {
         guess g;
         samp_token out[ROWS];
-        samp_sampler *chain = test_chain(samp_init_custom(&bad_way_back, NULL), make_dist());
+        samp_sampler *chain = new_chain(samp_init_custom(&bad_way_back, NULL), make_dist());
         make_guess(&g, &m, -1, &rng);
         int32_t a = samp_verify_block(chain, g.logits, N, &g.draft, out);
         if (a < 0) assert_status(a, SAMP_E_FULL);

@@ -2180,7 +2180,7 @@ TEST(test_beyond_vocabulary)
     assert_ok(samp_chain_add(last, samp_clone(s)));
     assert_ok(samp_chain_add(last, samp_init_dist(5)));
     samp_free(other);
-    other = test_chain(samp_clone(s), samp_init_temp(0.5f), samp_init_dist(5));
+    other = new_chain(samp_clone(s), samp_init_temp(0.5f), samp_init_dist(5));
     for (int step = 0; step < 20; step++) {
         for (int i = 0; i < MORE; i++)
             logits[i] = (float)(i * (step + 7) % 13) * 0.25f + (i >= N_VOCAB ? 20.0f : 0.0f);

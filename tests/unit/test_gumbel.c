@@ -100,7 +100,7 @@ TEST(test_long_rows)
         for (int set = 0; samp_isa_list(set); set++) {
             assert_ok(samp_isa_force(samp_isa_list(set)));
             samp_sampler *s = samp_init_gumbel(seed),
-                         *cut = test_chain(samp_init_min_p(1e-3f, 0), samp_init_gumbel(seed));
+                         *cut = new_chain(samp_init_min_p(1e-3f, 0), samp_init_gumbel(seed));
             assert_ok(samp_set_position(s, position));
             assert_ok(samp_set_position(cut, position));
             assert_num(samp_sample(s, row, (size_t)n), want);
@@ -235,7 +235,7 @@ TEST(test_truncations_keep_the_winner)
         samp_token token = samp_sample(all, row, N);
         int32_t rank = 1, k = 1 + (int32_t)below(&rng, 20);
         for (int i = 0; i < N; i++) rank += row[i] > row[token];
-        samp_sampler *few = test_chain(samp_init_top_k(k), samp_init_gumbel(seed));
+        samp_sampler *few = new_chain(samp_init_top_k(k), samp_init_gumbel(seed));
         samp_token of_few = samp_sample(few, row, N);
         if (rank <= k) assert_num(of_few, token);
         kept += rank <= k;
@@ -279,7 +279,7 @@ TEST(test_couples)
 TEST(test_state_goes_on)
 {
     for (int mt = 0; mt < 2; mt++) {
-        samp_sampler *chain = test_chain(samp_init_top_p(0.9f, 1), samp_init_gumbel(11)), *copy, *loaded;
+        samp_sampler *chain = new_chain(samp_init_top_p(0.9f, 1), samp_init_gumbel(11)), *copy, *loaded;
         char bytes[8192];
         samp_token text[20];
         assert_ok(samp_set_rng(chain, (samp_rng_kind)mt));
@@ -308,7 +308,7 @@ TEST(test_state_goes_on)
             if (k >= 12) assert_num(samp_sample(chain, row, N), text[k]);
             assert_num(samp_sample(copy, row, N), text[k]);
         }
-        samp_sampler *stranger = test_chain(samp_init_top_p(0.9f, 1), samp_init_gumbel(12));
+        samp_sampler *stranger = new_chain(samp_init_top_p(0.9f, 1), samp_init_gumbel(12));
         assert_ok(samp_set_rng(stranger, (samp_rng_kind)mt));
         assert_status(samp_state_load(stranger, bytes, samp_state_size(loaded)), SAMP_E_FORMAT); /* another seed */
         samp_free(stranger);

@@ -131,7 +131,7 @@ TEST(test_same_tokens)
     samp_token text[2][LENGTH + DRAFT + 1], draft[DRAFT], out[DRAFT + 1];
     int steps[2] = { 0, 0 };
     for (int with = 0; with < 2; with++) {
-        samp_sampler *chain = test_chain(samp_init_temp(0.5f), samp_init_dist(5));
+        samp_sampler *chain = new_chain(samp_init_temp(0.5f), samp_init_dist(5));
         samp_ngram *g = samp_ngram_init(1, 4, 200);
         size_t n = 1;
         text[with][0] = 0;

@@ -125,8 +125,8 @@ TEST(test_default_chain)
     samp_params p = samp_default_params();
     assert_members(&p, "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext dist");
     p.seed = 99;
-    samp_sampler *hand = test_chain(samp_init_top_k(40), samp_init_top_p(0.95f, 0), samp_init_min_p(0.05f, 0),
-                                    samp_init_temp(0.8f), samp_init_dist(99));
+    samp_sampler *hand = new_chain(samp_init_top_k(40), samp_init_top_p(0.95f, 0), samp_init_min_p(0.05f, 0),
+                                   samp_init_temp(0.8f), samp_init_dist(99));
     samp_sampler *chain = build(&p);
     assert_u64(samp_get_seed(chain), 99);
     same_draws(chain, hand);
@@ -367,7 +367,7 @@ TEST(test_tfs)
     assert_members(&p, "logit-bias top-k dist");
     p.order = "kf";
     p.seed = 3;
-    samp_sampler *hand = test_chain(samp_init_top_k(40), samp_init_tail_free(0.9f, 0), samp_init_dist(3));
+    samp_sampler *hand = new_chain(samp_init_top_k(40), samp_init_tail_free(0.9f, 0), samp_init_dist(3));
     same_draws(build(&p), hand);
 }
 
@@ -407,12 +407,12 @@ TEST(test_mirostat)
     p.top_k = 1; /* replaced with the rest of truncation */
     p.penalty_repeat = 3;
     assert_members(&p, "logit-bias temp mirostat-v2");
-    samp_sampler *hand = test_chain(samp_init_temp(0.9f), samp_init_mirostat_v2(8, 3, 0.25f));
+    samp_sampler *hand = new_chain(samp_init_temp(0.9f), samp_init_mirostat_v2(8, 3, 0.25f));
     same_draws(build(&p), hand);
     p.mirostat = 1;
     p.n_vocab = N;
     assert_members(&p, "logit-bias temp mirostat");
-    hand = test_chain(samp_init_temp(0.9f), samp_init_mirostat(N, 8, 3, 0.25f, 100));
+    hand = new_chain(samp_init_temp(0.9f), samp_init_mirostat(N, 8, 3, 0.25f, 100));
     same_draws(build(&p), hand);
 }
 
@@ -476,7 +476,7 @@ TEST(test_each_setting_by_hand)
             p.rng = (samp_rng_kind)kind;
             p.min_keep = 3;
             p.vocab = &vocab;
-            samp_sampler *hand = test_chain(rows[i].hand, samp_init_dist(1234));
+            samp_sampler *hand = new_chain(rows[i].hand, samp_init_dist(1234));
             assert_ok(samp_set_rng(hand, (samp_rng_kind)kind));
             same_draws(build(&p), hand);
             samp_settings_free(settings);

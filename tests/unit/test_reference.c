@@ -1424,8 +1424,8 @@ TEST(test_ras)
         const int32_t window = 1 + (int32_t)below(&rng, 120), percents = (int32_t)below(&rng, 101);
         const int32_t n = (int32_t)below(&rng, 150), often = (int32_t)below(&rng, 101);
         int32_t count = 0;
-        samp_sampler *chain = test_chain(samp_init_top_k(1),
-                                         samp_init_ras(window, (float)percents / 100.0f, choose(&rng, 8)));
+        samp_sampler *chain = new_chain(samp_init_top_k(1),
+                                        samp_init_ras(window, (float)percents / 100.0f, choose(&rng, 8)));
         for (int32_t k = 0; k < n; k++) {
             const samp_token token = (int32_t)below(&rng, 100) < often ? 7 : (samp_token)below(&rng, 5);
             assert_ok(samp_accept(chain, token));

@@ -103,7 +103,7 @@ TEST(test_counter_layout)
     enum { DIST = 1 }; /* dist's number among the kinds that draw */
     for (size_t i = 0; i < TEST_COUNT(seeds); i++) {
         samp_sampler *s = samp_init_dist(seeds[i]),
-                     *chain = test_chain(samp_init_dist(seeds[i] + 1), samp_init_dist(seeds[i]));
+                     *chain = new_chain(samp_init_dist(seeds[i] + 1), samp_init_dist(seeds[i]));
         for (size_t j = 0; j < TEST_COUNT(positions); j++) {
             uint32_t key[2] = { (uint32_t)seeds[i], (uint32_t)(seeds[i] >> 32) }, out[4];
             uint32_t counter[4] = { (uint32_t)positions[j], (uint32_t)(positions[j] >> 32), DIST << 16, 0 };

@@ -958,7 +958,7 @@ TEST(test_smoothing)
 static samp_token behind_best(int32_t window, float threshold, int n, int other, uint64_t seed)
 {
     static const float row[4] = { 1.0f, 0.9f, 0.8f, -INFINITY };
-    samp_sampler *chain = test_chain(samp_init_top_k(1), samp_init_ras(window, threshold, seed));
+    samp_sampler *chain = new_chain(samp_init_top_k(1), samp_init_ras(window, threshold, seed));
     for (int i = 0; i < n; i++) assert_ok(samp_accept(chain, 0));
     for (int i = 0; i < other; i++) assert_ok(samp_accept(chain, 1));
     samp_token token = samp_sample(chain, row, 4);
@@ -998,7 +998,7 @@ TEST(test_ras)
     samp_token_data data[4];
     const float row[4] = { 1.0f, 0.9f, 0.8f, -INFINITY };
     for (uint64_t seed = 0; seed < 50; seed++) {
-        samp_sampler *chain = test_chain(samp_init_top_k(1), samp_init_ras(5, 0.0f, seed));
+        samp_sampler *chain = new_chain(samp_init_top_k(1), samp_init_ras(5, 0.0f, seed));
         samp_token_data_array cur = test_array(data, row, 4);
         assert_ok(samp_apply(chain, &cur));
         assert_num(cur.data[cur.selected].id, 0);
@@ -1017,10 +1017,10 @@ TEST(test_ras_everywhere)
     int again = 0;
     for (uint64_t seed = 0; seed < 12; seed++) {
         const size_t n = seed % 3 ? N : LONG;
-        samp_sampler *fast = test_chain(samp_init_top_k(3), samp_init_ras(8, 0.25f, seed)),
-                     *steps = test_chain(test_nothing(), samp_init_top_k(3), samp_init_ras(8, 0.25f, seed));
+        samp_sampler *fast = new_chain(samp_init_top_k(3), samp_init_ras(8, 0.25f, seed)),
+                     *steps = new_chain(test_nothing(), samp_init_top_k(3), samp_init_ras(8, 0.25f, seed));
         samp_sampler *batch = samp_clone(fast),
-                     *loaded = test_chain(samp_init_top_k(3), samp_init_ras(8, 0.25f, seed));
+                     *loaded = new_chain(samp_init_top_k(3), samp_init_ras(8, 0.25f, seed));
         samp_sampler *llama = of_kind(samp_clone(fast), SAMP_RNG_MT19937);
         for (int i = 0; i < TOLD; i++) {
             for (size_t k = 0; k < n; k++) row[k] = (float)normal(&rng) + (k < 4 ? 3.0f : 0.0f);

@@ -393,7 +393,7 @@ static const samp_sampler_i note_iface = { NULL, NULL, note_apply, NULL, NULL, N
 static void fit_two(const char *what, samp_sampler *first, samp_sampler *second)
 {
     samp_token noted = -1;
-    samp_sampler *chain = test_chain(first, samp_init_custom(&note_iface, &noted), second);
+    samp_sampler *chain = new_chain(first, samp_init_custom(&note_iface, &noted), second);
     flat_row(SIDE);
     test_array(fresh, row, SIDE);
     for (long i = 0; i < N_FEWER; i++) {

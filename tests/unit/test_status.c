@@ -494,7 +494,7 @@ TEST(test_bad_custom)
     assert_non_null(t);
     assert_status(samp_status(t, NULL), SAMP_E_UNSUPPORTED);
     samp_free(t);
-    samp_sampler *chain = test_chain(s, make_dist());
+    samp_sampler *chain = new_chain(s, make_dist());
     t = samp_clone(chain);
     assert_non_null(t);
     assert_status(samp_status(t, NULL), SAMP_E_UNSUPPORTED);
@@ -889,7 +889,7 @@ TEST(test_doubled_among_many)
     static const samp_sampler_i iface = { .apply = double_one };
     float logits[MANY];
     for (int i = 0; i < MANY; i++) logits[i] = (float)(i % 13) * 0.1f;
-    samp_sampler *chain = test_chain(samp_init_custom(&iface, NULL), make_dist());
+    samp_sampler *chain = new_chain(samp_init_custom(&iface, NULL), make_dist());
     assert_status(samp_sample(chain, logits, MANY), SAMP_E_RANGE);
     assert_num(samp_get_position(chain), 0);
     samp_free(chain);

@@ -254,9 +254,9 @@ TEST(test_thinking)
         source rng = source_stream(i);
         const int32_t budget = (int32_t)below(&rng, 90), by_hand = below(&rng, 5) ? -1 : (int32_t)below(&rng, 40);
         const samp_thinking_plan plan = any_plan(&rng, budget, note + 1, (size_t)n_note - 1, &loop);
-        samp_sampler *chain = test_chain(samp_init_thinking(&vocab, &span, 1, budget, -1, &plan),
-                                         samp_init_logit_bias(model.n_vocab, 1, &more_lines),
-                                         samp_init_temp(below(&rng, 2) ? 0.8f : 2.5f), samp_init_dist(i)),
+        samp_sampler *chain = new_chain(samp_init_thinking(&vocab, &span, 1, budget, -1, &plan),
+                                        samp_init_logit_bias(model.n_vocab, 1, &more_lines),
+                                        samp_init_temp(below(&rng, 2) ? 0.8f : 2.5f), samp_init_dist(i)),
                      *copy;
         const float *logits = tales_eval(&model, TALES_BEGIN, 0);
         int pos = 1, spent = 0;

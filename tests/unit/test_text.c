@@ -521,7 +521,7 @@ TEST(test_chain_ends)
 {
     float logits[N_VOCAB];
     for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'a' || i == 'b' ? 1.0f : i == END ? 0.5f : -5.0f;
-    samp_sampler *chain = test_chain(samp_init_top_k(2), samp_init_dist(3));
+    samp_sampler *chain = new_chain(samp_init_top_k(2), samp_init_dist(3));
     samp_text *t = TEXT(NULL, "ab");
     int drawn = 0, said = 0;
     while (drawn < 1000) {

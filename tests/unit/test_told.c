@@ -109,7 +109,7 @@ TEST(test_removed_by)
     samp_explained line[5];
     assert_ok(samp_chain_add(chain, samp_init_logit_bias(6, 1, &bias)));
     assert_ok(samp_chain_add(chain, samp_init_temp(1.0f))); /* is off, and no line */
-    assert_ok(samp_chain_add(chain, test_chain(samp_init_top_k(3), samp_init_min_p(0.2f, 1))));
+    assert_ok(samp_chain_add(chain, new_chain(samp_init_top_k(3), samp_init_min_p(0.2f, 1))));
     assert_ok(samp_chain_add(chain, samp_init_dist(1)));
     const char *const by[6] = { NULL, "logit-bias", "min-p", "min-p", "top-k", "mask" };
     for (int i = 0; i < 6; i++) {
@@ -293,7 +293,7 @@ TEST(test_replay_check_errors)
 {
     float rows[3 * N] = { 0 };
     const samp_token text[3] = { 0, 0, 0 };
-    samp_sampler *chain = test_chain(samp_init_top_k(1), samp_init_dist(1));
+    samp_sampler *chain = new_chain(samp_init_top_k(1), samp_init_dist(1));
     samp_logits all = { .data = rows, .n_rows = 3, .n_vocab = N };
     rows[2 * N + 1] = NAN;
     assert_true(samp_replay_check(chain, &all, text) == SAMP_E_NAN);

@@ -138,7 +138,7 @@ TEST(test_any_order)
     for (int round = 0; round < 50; round++) {
         samp_token_data data[N_SHOWN];
         samp_token_data_array cur = shown_array(data);
-        samp_sampler *chain = test_chain(samp_init_min_p(0.05f, 0), samp_init_temp(0.8f), samp_init_softmax());
+        samp_sampler *chain = new_chain(samp_init_min_p(0.05f, 0), samp_init_temp(0.8f), samp_init_softmax());
         test_shuffle(&rng, &cur);
         assert_ok(samp_apply(chain, &cur));
         assert_left(&cur, SAMP_RNG_PHILOX);

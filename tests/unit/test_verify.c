@@ -68,7 +68,7 @@ TEST(test_exact)
     int calls = 0, n = quick() ? 20 : 400;
     for (int i = 0; i < n; i++) {
         samp_token truth[STORY + 1], story[STORY + 1], after[2][STORY];
-        samp_sampler *chain = i % 5 ? random_chain(&rng) : test_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7)),
+        samp_sampler *chain = i % 5 ? random_chain(&rng) : new_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7)),
                      *other;
         if (i % 3 == 0) assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
         other = samp_clone(chain);
@@ -91,7 +91,7 @@ TEST(test_ras_has_no_ratio)
     float logits[2 * N];
     samp_token token = 3, out[2];
     samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
-    samp_sampler *chain = test_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
+    samp_sampler *chain = new_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
     model(5, logits);
     model(6, logits + N);
     assert_status(samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out), SAMP_E_UNSUPPORTED);
@@ -443,7 +443,7 @@ TEST(test_ratio_greedy)
         float logits[3 * N];
         samp_token tokens[2], a[3], b[3];
         samp_draft draft = { 2, tokens, NULL, NULL, 0, NULL };
-        samp_sampler *chain = test_chain(samp_init_xtc(0.5f, 0.05f, 1, 3), samp_init_greedy()), *copy;
+        samp_sampler *chain = new_chain(samp_init_xtc(0.5f, 0.05f, 1, 3), samp_init_greedy()), *copy;
         assert_ok(samp_set_position(chain, (uint64_t)i));
         test_logits(&rng, logits, 3 * N, 2.0);
         copy = samp_clone(chain);
@@ -570,7 +570,7 @@ TEST(test_bad_input)
     assert_num(samp_get_position(chain), 0);
     samp_free(chain);
 
-    chain = test_chain(make_xtc(), make_dist()); /* one member with another random source */
+    chain = new_chain(make_xtc(), make_dist()); /* one member with another random source */
     assert_ok(samp_set_rng(samp_chain_get(chain, 0), SAMP_RNG_MT19937));
     logits[4] = 4;
     assert_status(samp_verify(chain, logits, N, &good, ratio, out), SAMP_E_UNSUPPORTED);
