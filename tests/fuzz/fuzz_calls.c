@@ -49,24 +49,12 @@ static size_t any_size(source *s, size_t most)
 
 static const char *any_text(source *s, char text[32])
 {
-    static const char *const some[] = { "",
-                                        "top_k",
-                                        "kpmt",
-                                        "penalties;dry;top_k",
-                                        "temperature",
-                                        "edskypmxt",
-                                        "i",
-                                        "logit_bias",
-                                        "dry_breakers",
-                                        "3+1,5-inf",
-                                        "nan",
-                                        "0.5",
-                                        "-1",
-                                        "order",
-                                        "rng",
-                                        "mt19937",
-                                        "\n",
-                                        "x;;y" };
+    /* clang-format off */
+    static const char *const some[] = {
+        "", "top_k", "kpmt", "penalties;dry;top_k", "temperature", "edskypmxt", "i", "logit_bias", "dry_breakers",
+        "3+1,5-inf", "nan", "0.5", "-1", "order", "rng", "mt19937", "\n", "x;;y",
+    };
+    /* clang-format on */
     if (below(s, 3)) return some[below(s, sizeof some / sizeof *some)];
     size_t n = (size_t)below(s, 31);
     for (size_t i = 0; i < n; i++) text[i] = (char)(1 + below(s, 255));

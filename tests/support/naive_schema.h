@@ -261,16 +261,13 @@ static void naive_say_name(naive_maker *m)
 
 static void naive_say_small(naive_maker *m) /* a schema of a member */
 {
-    static const char *const small[] = { "{\"type\":\"string\"}",
-                                         "{\"type\":\"integer\"}",
-                                         "{\"const\":1}",
-                                         "{\"enum\":[1,\"x\"]}",
-                                         "{\"minimum\":2}",
-                                         "{\"not\":{\"type\":\"string\"}}",
-                                         "{\"type\":\"number\"}",
-                                         "{\"maxLength\":1}",
-                                         "true",
-                                         "false" };
+    /* clang-format off */
+    static const char *const small[] = {
+        "{\"type\":\"string\"}", "{\"type\":\"integer\"}", "{\"const\":1}", "{\"enum\":[1,\"x\"]}",
+        "{\"minimum\":2}", "{\"not\":{\"type\":\"string\"}}", "{\"type\":\"number\"}", "{\"maxLength\":1}", "true",
+        "false",
+    };
+    /* clang-format on */
     naive_say(m, small[naive_pick(m, 10)]);
 }
 

@@ -28,21 +28,12 @@ static inline size_t pick(maker *m, size_t n) { return (size_t)below(&m->rng, n)
 
 static inline void say_class(maker *m)
 {
-    static const char *const inside[] = { "a-z",
-                                          "abc",
-                                          "0-9",
-                                          "\\u00e0-\\u00ff",
-                                          "^a-c",
-                                          "^\\\"",
-                                          "^\\x00-\\x1f\\\"\\\\",
-                                          " ",
-                                          "A-Za-z",
-                                          "^ \\n",
-                                          "x",
-                                          "^\\u00e9a-f",
-                                          "\\u20ac\\U0001F600-\\U0001F64F",
-                                          "aeiou ",
-                                          "^0-9" };
+    /* clang-format off */
+    static const char *const inside[] = {
+        "a-z", "abc", "0-9", "\\u00e0-\\u00ff", "^a-c", "^\\\"", "^\\x00-\\x1f\\\"\\\\", " ", "A-Za-z", "^ \\n",
+        "x", "^\\u00e9a-f", "\\u20ac\\U0001F600-\\U0001F64F", "aeiou ", "^0-9",
+    };
+    /* clang-format on */
     say(m, "[");
     say(m, inside[pick(m, sizeof inside / sizeof *inside)]);
     say(m, "]");

@@ -902,40 +902,14 @@ TEST(test_masks_along_texts)
    fill the last word of a mask; ends of a generation that there are not. */
 static const char *odd_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
 {
+    /* clang-format off */
     static const char *const odd[32] = {
-        "a",
-        "\"",
-        "\xe0\xa0\x80",
-        "\xe0\x9f\xbf",
-        "\xed\x9f\xbf",
-        "\xed\xa0\x80",
-        "\xf0\x90\x80\x80",
-        "\xf0\x8f\xbf\xbf",
-        "\xf4\x8f\xbf\xbf",
-        "\xf4\x90\x80\x80",
-        "\xf5\x80\x80\x80",
-        "\xc1\x80",
-        "\xc2\x80",
-        "\xc2",
-        "\x80",
-        "\xe1\x41\x41",
-        "\xe1\x80\x41",
-        "\xf1\x80\x80\x41",
-        "a\xc2",
-        "\x80 b",
-        "\xe0\xa0",
-        "\xf0\x90\x80",
-        "\\",
-        "\\n",
-        "\x1f",
-        "\x7f",
-        "{",
-        "<x>",
-        "<y>",
-        NULL,
-        "",
-        "\xff",
+        "a", "\"", "\xe0\xa0\x80", "\xe0\x9f\xbf", "\xed\x9f\xbf", "\xed\xa0\x80", "\xf0\x90\x80\x80",
+        "\xf0\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc1\x80", "\xc2\x80",
+        "\xc2", "\x80", "\xe1\x41\x41", "\xe1\x80\x41", "\xf1\x80\x80\x41", "a\xc2", "\x80 b", "\xe0\xa0",
+        "\xf0\x90\x80", "\\", "\\n", "\x1f", "\x7f", "{", "<x>", "<y>", NULL, "", "\xff",
     };
+    /* clang-format on */
     (void)vocab;
     *n = odd[token] ? strlen(odd[token]) : 3;
     if (token == 30) *n = 1; /* a 0 */

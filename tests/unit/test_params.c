@@ -70,15 +70,7 @@ static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_
     return letters + token;
 }
 
-static samp_vocab letters_vocab(void)
-{
-    samp_vocab vocab;
-    memset(&vocab, 0, sizeof vocab);
-    vocab.n_vocab = N;
-    vocab.token_bytes = letter_bytes;
-    vocab.eos = vocab.eot = -1;
-    return vocab;
-}
+static const samp_vocab one_letter = { N, letter_bytes, NULL, NULL, NULL, 0, -1, -1 };
 
 /* ----------------------------------------------------------------------------------------------- defaults */
 
@@ -190,7 +182,7 @@ TEST(test_bad_fields)
 /* fields that need others */
 TEST(test_bad_pairs)
 {
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     const samp_logit_bias bias[2] = { { 2, 1.0f }, { 70, 2.0f } };
     samp_params p = samp_default_params();
     p.n_logit_bias = 2;
@@ -438,7 +430,7 @@ TEST(test_each_setting_by_hand)
 {
     static const char *const usual[] = { "\n", ":", "\"", "*" }; /* tokens 0 to 3 of the letters */
     static const samp_logit_bias bias[2] = { { 7, 4.0f }, { 8, -INFINITY } };
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     for (int kind = 0; kind < 2; kind++) {
         const struct {
             const char *order, *settings; /* name value name value ... */
@@ -487,7 +479,7 @@ TEST(test_each_setting_by_hand)
 /* Breakers from the parameters are heeded: the same history is penalised without them, not with them. */
 TEST(test_dry_breakers)
 {
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     static const char *const e[] = { "e", NULL }, *const none[] = { NULL };
     static const samp_token history[] = { 10, 11, 12, 4, 13, 10, 11, 12 }; /* 4 is "e" */
     for (int with = 0; with < 3; with++) {
@@ -519,7 +511,7 @@ TEST(test_params_are_copied)
     samp_logit_bias *bias = (samp_logit_bias *)malloc(2 * sizeof *bias), kept[2] = { { 4, 3.0f }, { 9, -INFINITY } };
     char *order = (char *)malloc(16), *breaker = (char *)malloc(8);
     const char **breakers = (const char **)malloc(2 * sizeof *breakers);
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     static const char *const kept_breakers[] = { "f", NULL };
     memcpy(bias, kept, sizeof kept);
     strcpy(order, "dkt");
@@ -776,7 +768,7 @@ TEST(test_update_vocabulary)
 {
     static const char *const breakers[] = { "ab", "c", NULL };
     for (int what = 0; what < 4; what++) {
-        samp_vocab vocab = letters_vocab();
+        samp_vocab vocab = one_letter;
         samp_params p = samp_default_params();
         vocab.token_bytes = asked_bytes;
         p.vocab = &vocab;
@@ -802,7 +794,7 @@ TEST(test_update_adaptive)
     samp_sampler *chain = build(&p), *other = build(&q);
     assert_ok(samp_chain_update(chain, &q));
     same_draws(chain, other);
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     vocab.eog = NULL;
     for (int n = 0; n < 2; n++) {
         vocab.n_eog = n;
@@ -825,7 +817,7 @@ TEST(test_update_breakers)
                                            { "0123456789012345678901234567890123456789a", NULL, NULL, NULL },
                                            { "0123456789012345678901234567890123456789b", NULL, NULL, NULL },
                                            { "012345678901234567890123456789012345678", NULL, NULL, NULL } };
-    samp_vocab vocab = letters_vocab(), same_vocab;
+    samp_vocab vocab = one_letter, same_vocab;
     vocab.token_bytes = asked_bytes;
     same_vocab = vocab;
     for (size_t i = 0; i < TEST_COUNT(sets); i++)
@@ -882,7 +874,7 @@ TEST(test_many_breakers)
     static char text[MOST + 1][LONG + 1];
     static const char *breakers[MOST + 2];
     const char *field = NULL;
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     samp_params p = samp_default_params();
     int status;
     vocab.token_bytes = asked_bytes;
@@ -1100,7 +1092,7 @@ static digits digits_of(void)
 {
     static samp_vocab vocab;
     digits d;
-    vocab = letters_vocab();
+    vocab = one_letter;
     d.index = samp_vocab_index_init(&vocab, NULL);
     d.grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[0-9]+", NULL, NULL);
     assert_non_null(d.index);
@@ -1201,7 +1193,7 @@ TEST(test_update_windows)
     source rng = source_stream(16);
     for (int round = 0; round < 400; round++) {
         samp_params p = samp_default_params(), q;
-        samp_vocab vocab = letters_vocab();
+        samp_vocab vocab = one_letter;
         p.vocab = &vocab;
         p.penalty_repeat = 1.1f, p.penalty_freq = 0.3f;
         p.dry_multiplier = 1, p.dry_allowed_length = 1;

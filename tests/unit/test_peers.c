@@ -1616,38 +1616,16 @@ TEST(test_child_seeds_are_independent)
 }
 
 /* What a client sends to llama-server beside its fields: names of other programs, of user interfaces and proxies. */
-static const char *const not_llama_servers[] = { "api_server",
-                                                 "api_type",
-                                                 "can_abort",
-                                                 "custom_token_bans",
-                                                 "banned_strings",
-                                                 "guidance_scale",
-                                                 "negative_prompt",
-                                                 "rep_pen",
-                                                 "rep_pen_range",
-                                                 "rep_pen_slope",
-                                                 "repetition_penalty",
-                                                 "sampler_order",
-                                                 "sampler_priority",
-                                                 "tfs",
-                                                 "typical",
-                                                 "min_length",
-                                                 "max_context_length",
-                                                 "truncation_length",
-                                                 "add_bos_token",
-                                                 "ban_eos_token",
-                                                 "skip_special_tokens",
-                                                 "stopping_strings",
-                                                 "stop_sequence",
-                                                 "early_stopping",
-                                                 "num_beams",
-                                                 "penalty_alpha",
-                                                 "no_repeat_ngram_size",
-                                                 "epsilon_cutoff",
-                                                 "eta_cutoff",
-                                                 "smoothing_factor",
-                                                 "legacy_api",
-                                                 "rep_pen_size" };
+/* clang-format off */
+static const char *const not_llama_servers[] = {
+    "api_server", "api_type", "can_abort", "custom_token_bans", "banned_strings", "guidance_scale",
+    "negative_prompt", "rep_pen", "rep_pen_range", "rep_pen_slope", "repetition_penalty", "sampler_order",
+    "sampler_priority", "tfs", "typical", "min_length", "max_context_length", "truncation_length", "add_bos_token",
+    "ban_eos_token", "skip_special_tokens", "stopping_strings", "stop_sequence", "early_stopping", "num_beams",
+    "penalty_alpha", "no_repeat_ngram_size", "epsilon_cutoff", "eta_cutoff", "smoothing_factor", "legacy_api",
+    "rep_pen_size",
+};
+/* clang-format on */
 
 TEST(test_lenient)
 {

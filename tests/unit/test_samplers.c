@@ -1743,21 +1743,12 @@ static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_
     return letters + token;
 }
 
-static samp_vocab letters_vocab(void)
-{
-    samp_vocab vocab;
-    memset(&vocab, 0, sizeof vocab);
-    vocab.n_vocab = 26;
-    vocab.token_bytes = letter_bytes;
-    vocab.eos = vocab.eot = -1;
-    return vocab;
-}
-
+static const samp_vocab one_letter = { 26, letter_bytes, NULL, NULL, NULL, 0, -1, -1 };
 static const char *const breaker_d[] = { "d" };
 
 TEST(test_dry)
 {
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
 #define DRY(multiplier, allowed, last_n, ...) \
     penalties_after(samp_init_dry(NULL, 1024, multiplier, 1.1f, allowed, last_n, NULL, 0), TOKENS(__VA_ARGS__))
     golden(DRY(1.0f, 2, 4, 0, 1), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
@@ -1811,7 +1802,7 @@ TEST(test_dry_far_breakers)
     enum { N = 5, STEPS = 400 };
     static const char *const breakers[] = { "d", "da", "daa" };
     static const samp_token breaker[] = { 3, 0, 0 };
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     source rng = source_stream(171);
     int far = 0;
     for (int round = 0; round < 40; round++) {
@@ -1870,7 +1861,7 @@ TEST(test_dry_cost)
     enum { N = 1 << 14, BREAKERS = 200 };
     static char text[BREAKERS][8];
     const char *breaker[BREAKERS];
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     source rng = source_stream(172);
     for (int b = 0; b < BREAKERS; b++) {
         snprintf(text[b], sizeof text[b], "%cc%c%c", 'x' + b % 2, 'a' + b % 26, 'a' + b / 26);
@@ -1940,7 +1931,7 @@ static int length_over(const samp_vocab *vocab, int kind, const char *const *bre
 
 TEST(test_dry_breakers)
 {
-    samp_vocab vocab = letters_vocab();
+    samp_vocab vocab = one_letter;
     vocab.n_vocab = TEST_COUNT(pieces);
     vocab.token_bytes = piece_bytes;
     for (int kind = 0; kind < KINDS; kind++) {

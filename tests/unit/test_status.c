@@ -377,19 +377,12 @@ static void tells(samp_sampler *s, int status, const char *field, int row)
     samp_free(outer);
 }
 
-static const char *token_text(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
-{
-    (void)vocab;
-    *n_bytes = 1;
-    return &"0123456789abcdefghijklmnopqrstuvwxyz"[token % 36];
-}
-
 static const float least_temp = 9.5367431640625e-7f, most_temp = 1048576.0f; /* 2^-20, 2^20 */
 static const samp_token exempt[] = { 3, -1, SAMP_MAX_VOCAB };
 static const samp_logit_bias three[1] = { { 3, 1.0f } }, low[1] = { { -1, 1.0f } }, high[1] = { { 10, 1.0f } };
 static const samp_logit_bias nan_bias[2] = { { 1, 1.0f }, { 2, NAN } };
 static const char *const breakers[] = { "a", "\n" }, *const hole[] = { "a", NULL }, *const nothing[] = { "a", "" };
-static const samp_vocab digits = { 36, token_text, NULL, NULL, NULL, 0, -1, -1 };
+static const samp_vocab letter_vocab = { 36, test_letters, NULL, NULL, NULL, 0, -1, -1 };
 static const samp_vocab no_texts = { 36, NULL, NULL, NULL, NULL, 0, -1, -1 };
 
 /* What test_ranges.c, which refuses each number outside its range, cannot have of the table of functions: lists, what one
@@ -418,12 +411,12 @@ TEST(test_bad_arguments)
         { samp_init_logit_bias(10, 1, low), SAMP_E_RANGE, "logit_bias" },
         { samp_init_logit_bias(10, 1, high), SAMP_E_RANGE, "logit_bias" },
         { samp_init_logit_bias(10, 2, nan_bias), SAMP_E_NAN, "logit_bias" },
-        { samp_init_dry(&digits, 64, 0.0f, NAN, 2, -1, breakers, 2), SAMP_E_NAN, "dry_base" },
+        { samp_init_dry(&letter_vocab, 64, 0.0f, NAN, 2, -1, breakers, 2), SAMP_E_NAN, "dry_base" },
         { samp_init_dry(NULL, 64, 1.0f, 1.75f, 2, -1, breakers, 2), SAMP_E_NULL, "vocab" },
         { samp_init_dry(&no_texts, 64, 1.0f, 1.75f, 2, -1, breakers, 2), SAMP_E_NULL, "vocab" },
-        { samp_init_dry(&digits, 64, 1.0f, 1.75f, 2, -1, NULL, 2), SAMP_E_NULL, "dry_breakers" },
-        { samp_init_dry(&digits, 64, 1.0f, 1.75f, 2, -1, hole, 2), SAMP_E_NULL, "dry_breakers" },
-        { samp_init_dry(&digits, 64, 1.0f, 1.75f, 2, -1, nothing, 2), SAMP_E_RANGE, "dry_breakers" },
+        { samp_init_dry(&letter_vocab, 64, 1.0f, 1.75f, 2, -1, NULL, 2), SAMP_E_NULL, "dry_breakers" },
+        { samp_init_dry(&letter_vocab, 64, 1.0f, 1.75f, 2, -1, hole, 2), SAMP_E_NULL, "dry_breakers" },
+        { samp_init_dry(&letter_vocab, 64, 1.0f, 1.75f, 2, -1, nothing, 2), SAMP_E_RANGE, "dry_breakers" },
         { samp_init_mirostat(0, 1, 5, 0.1f, 100), SAMP_E_RANGE, "n_vocab" },
         { samp_init_adaptive_p(0.5f, NAN, 1), SAMP_E_NAN, "adaptive_decay" },
     };
@@ -459,9 +452,9 @@ TEST(test_good_arguments)
         samp_init_dry(NULL, 64, 1.0f, 1.75f, 2, -1, NULL, 0),
         samp_init_dry(NULL, 64, 0.0f, 1.75f, 2, -1, breakers, 2), /* off: no vocabulary is needed */
         samp_init_dry(NULL, 64, 1.0f, 1.75f, 2, 0, breakers, 2),
-        samp_init_dry(&digits, 64, 1.0f, 1.0f, 0, -1, breakers, 2),
-        samp_init_dry(&digits, 8, 1.0f, 1.75f, 2, 1 << 22, breakers, 2),
-        samp_init_dry(&digits, 1 << 22, 1.0f, 1.75f, 2, 8, breakers, 2),
+        samp_init_dry(&letter_vocab, 64, 1.0f, 1.0f, 0, -1, breakers, 2),
+        samp_init_dry(&letter_vocab, 8, 1.0f, 1.75f, 2, 1 << 22, breakers, 2),
+        samp_init_dry(&letter_vocab, 1 << 22, 1.0f, 1.75f, 2, 8, breakers, 2),
     };
     for (size_t i = 0; i < TEST_COUNT(good); i++) {
         if (samp_status(good[i], NULL)) test_fail(__FILE__, __LINE__, "row %d: %s", (int)i, samp_name(good[i]));
@@ -637,50 +630,59 @@ static int failing_accept(samp_sampler *s, samp_token token)
 }
 static samp_sampler *failing_clone(const samp_sampler *s) { return samp_init_custom(s->iface, s->ctx); }
 
+/* apply or accept of one member fails: no member has seen the token, and the draw is undone. */
+static void member_fails(bool accepting, samp_rng_kind rng, maker selector, int place)
+{
+    static const samp_sampler_i on_apply = { .apply = failing_apply, .clone = failing_clone };
+    static const samp_sampler_i on_accept = { .accept = failing_accept,
+                                              .apply = apply_nothing,
+                                              .clone = failing_clone };
+    static const int statuses[] = { SAMP_E_UNSUPPORTED, SAMP_E_NAN, SAMP_E_RANGE, SAMP_E_EMPTY };
+    failing fail = { SAMP_OK };
+    samp_sampler *s = samp_chain_init(), *inner = samp_chain_init(), *twin;
+    float logits[N];
+    char what[64];
+    assert_ok(samp_set_rng(s, rng));
+    assert_ok(samp_chain_add(s, make_penalties()));
+    assert_ok(samp_chain_add(s, make_dry()));
+    assert_ok(samp_chain_add(s, make_xtc()));
+    assert_ok(samp_chain_add(inner, make_temp()));
+    assert_ok(samp_chain_add(inner, selector()));
+    assert_ok(samp_chain_add(s, inner));
+    samp_sampler *mine = samp_init_custom(accepting ? &on_accept : &on_apply, &fail);
+    if (place < 3)
+        assert_ok(samp_chain_insert(s, 2 * place, mine)); /* first, in the middle, last */
+    else
+        assert_ok(samp_chain_insert(inner, place - 2, mine)); /* before the selecting one, behind it */
+    for (int i = 0; i < 15; i++) {
+        good_row(logits, (uint64_t)i);
+        assert_true((i % 5 == 4 ? samp_draw : samp_sample)(s, logits, N) >= 0);
+    }
+    good_row(logits, 91);
+    twin = samp_clone(s);
+    for (size_t i = 0; i < TEST_COUNT(statuses); i++) {
+        samp_token_data data[N];
+        samp_token_data_array cur = test_array(data, logits, N);
+        fail.status = statuses[i];
+        assert_status(samp_sample(s, logits, N), statuses[i]);
+        if (!accepting) assert_status(samp_draw(s, logits, N), statuses[i]);
+        assert_status(accepting ? samp_accept(s, 3) : samp_apply(s, &cur), statuses[i]);
+    }
+    fail.status = SAMP_OK;
+    snprintf(what, sizeof what, "rng %d, %s, place %d", (int)rng, accepting ? "accept" : "apply", place);
+    assert_ok(samp_status(s, NULL));
+    assert_u64(samp_perf(s).n_sample, 15);
+    assert_u64(samp_perf(s).n_accept, 12);
+    assert_alike(s, twin, 30, what);
+    samp_free(s);
+    samp_free(twin);
+}
+
 TEST(test_custom_fails)
 {
-    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++)
-            for (int place = 0; place < 4; place++) {
-                failing fail = { SAMP_OK };
-                samp_sampler *s = samp_chain_init(), *inner = samp_chain_init(), *twin;
-                float logits[N];
-                char what[64];
-                assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
-                assert_ok(samp_chain_add(s, make_penalties()));
-                assert_ok(samp_chain_add(s, make_dry()));
-                if (place == 0) assert_ok(samp_chain_add(s, samp_init_custom(&on_apply, &fail)));
-                assert_ok(samp_chain_add(s, make_xtc()));
-                assert_ok(samp_chain_add(inner, make_temp()));
-                if (place == 1) assert_ok(samp_chain_add(inner, samp_init_custom(&on_apply, &fail)));
-                assert_ok(samp_chain_add(inner, selectors[k]()));
-                if (place == 2) assert_ok(samp_chain_add(inner, samp_init_custom(&on_apply, &fail)));
-                assert_ok(samp_chain_add(s, inner));
-                if (place == 3) assert_ok(samp_chain_add(s, samp_init_custom(&on_apply, &fail)));
-                for (int i = 0; i < 15; i++) {
-                    good_row(logits, (uint64_t)i);
-                    assert_true((i % 5 == 4 ? samp_draw : samp_sample)(s, logits, N) >= 0);
-                }
-                good_row(logits, 91);
-                twin = samp_clone(s);
-                static const int statuses[] = { SAMP_E_UNSUPPORTED, SAMP_E_NAN, SAMP_E_RANGE, SAMP_E_EMPTY };
-                for (size_t i = 0; i < TEST_COUNT(statuses); i++) {
-                    samp_token_data data[N];
-                    samp_token_data_array cur = test_array(data, logits, N);
-                    fail.status = statuses[i];
-                    assert_status(samp_sample(s, logits, N), statuses[i]);
-                    assert_status(samp_draw(s, logits, N), statuses[i]);
-                    assert_status(samp_apply(s, &cur), statuses[i]);
-                }
-                fail.status = SAMP_OK;
-                snprintf(what, sizeof what, "rng %d, selector %d, place %d", kind, (int)k, place);
-                assert_ok(samp_status(s, NULL));
-                assert_u64(samp_perf(s).n_sample, 15);
-                assert_alike(s, twin, 30, what);
-                samp_free(s);
-                samp_free(twin);
-            }
+            for (int i = 0; i < 10; i++) member_fails(i % 2, (samp_rng_kind)kind, selectors[k], i / 2);
 }
 
 /* What is above 0 is no status, and no token either: apply and accept, in every way that a token comes about. */
@@ -717,46 +719,6 @@ TEST(test_custom_positive)
                 assert_u64(samp_get_position(s), 0);
                 assert_in_range(samp_sample(s, logits, N), 0, N - 1);
                 samp_free(s);
-            }
-}
-
-/* accept fails: no member has seen the token, the draw is undone */
-TEST(test_custom_fails_accept)
-{
-    static const samp_sampler_i on_accept = { NULL,          failing_accept, apply_nothing, NULL,
-                                              failing_clone, NULL,           NULL,          NULL };
-    for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < N_SELECTORS; k++)
-            for (int place = 0; place < 3; place++) {
-                failing fail = { SAMP_OK };
-                samp_sampler *s = samp_chain_init(), *twin;
-                float logits[N];
-                char what[64];
-                assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
-                if (place == 0) assert_ok(samp_chain_add(s, samp_init_custom(&on_accept, &fail)));
-                assert_ok(samp_chain_add(s, make_penalties()));
-                assert_ok(samp_chain_add(s, make_dry()));
-                if (place == 1) assert_ok(samp_chain_add(s, samp_init_custom(&on_accept, &fail)));
-                assert_ok(samp_chain_add(s, make_xtc()));
-                assert_ok(samp_chain_add(s, selectors[k]()));
-                if (place == 2) assert_ok(samp_chain_add(s, samp_init_custom(&on_accept, &fail)));
-                for (int i = 0; i < 15; i++) {
-                    good_row(logits, (uint64_t)i);
-                    assert_true((i % 5 == 4 ? samp_draw : samp_sample)(s, logits, N) >= 0);
-                }
-                good_row(logits, 92);
-                twin = samp_clone(s);
-                fail.status = SAMP_E_UNSUPPORTED;
-                assert_status(samp_sample(s, logits, N), SAMP_E_UNSUPPORTED);
-                assert_status(samp_accept(s, 3), SAMP_E_UNSUPPORTED);
-                assert_status(samp_sample(s, logits, N), SAMP_E_UNSUPPORTED);
-                fail.status = SAMP_OK;
-                snprintf(what, sizeof what, "rng %d, selector %d, place %d", kind, (int)k, place);
-                assert_u64(samp_perf(s).n_sample, 15);
-                assert_u64(samp_perf(s).n_accept, 12);
-                assert_alike(s, twin, 30, what);
-                samp_free(s);
-                samp_free(twin);
             }
 }
 
