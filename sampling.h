@@ -243,79 +243,79 @@
     2576 api/drafts.h                    13002 life/chain.h                    30118 schema/formats.h
     2735 api/constraints.h               13298 life/members.h                  30474 schema/scalars.h
     3138 api/watermark.h                 13408 life/update.h                   30790 schema/styles.h
-    3312 api/stop.h                      13578 life/copy.h                     30958 schema/goals.h
-    3452 api/vocab.h                     13747 rows/row.h                      31203 schema/tagged.h
-    3495 api/search.h                    13947 rows/reserve.h                  31276 schema/alternatives.h
-    3677 api/parts.h                     14024 rows/pieces.h                   31816 schema/objects.h
-    3729 base/switches.h                 14133 rows/compact.h                  32405 schema/arrays.h
-    4032 base/random.h                   14313 rows/sums.h                     32771 schema/satisfiable.h
-    4052 base/mt19937.h                  14440 rows/changes.h                  32939 schema/whole.h
-    4124 base/exact.h                    14517 rows/cuts.h                     33122 tags/head.h
-    4341 base/bits128.h                  14973 rows/typical.h                  33249 tags/words.h
-    4417 base/elements.h                 15281 rows/tail_free.h                33365 tags/inside.h
-    4543 watermark/colours.h             15349 rows/selecting.h                33509 tags/formats.h
-    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33954 tags/models.h
-    4628 kernels/contract.h              15572 watermark/rows.h                34203 grammar/grammars.h
-    4714 kernels/scalar.h                15682 rows/flat.h                     34271 peers/tables.h
-    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34730 peers/values.h
-    4927 kernels/sets.h                  15895 rows/support.h                  35226 peers/llama_server.h
-    4976 kernels/vectors.h               16040 rows/step.h                     35294 peers/stops.h
-    5058 kernels/avx512.h                16057 run/apply.h                     35353 peers/wishes.h
-    5143 kernels/avx2.h                  16123 run/writing.h                   35395 peers/fields.h
-    5207 kernels/sse2.h                  16222 run/arrays.h                    35706 peers/requests.h
-    5224 kernels/neon.h                  16310 run/walk.h                      35914 vocab/pieces.h
-    5247 kernels/wasm.h                  16418 run/again.h                     36092 vocab/tokenizer_json.h
-    5263 kernels/generic.h               16483 run/finish.h                    36310 vocab/gguf.h
-    5283 kernels/shared.h                16524 run/draw.h                      36485 shards/head.h
-    5407 kernels/passes.h                16612 run/sample.h                    36570 shards/bytes.h
-    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36667 shards/merging.h
-    6143 kernels/check.h                 16864 watermark/making.h              36956 shards/row.h
-    6165 kernels/dispatch.h              17085 watermark/tails.h               37079 shards/answers.h
-    6364 core/thresholds.h               17182 watermark/detect.h              37523 shards/logprobs.h
-    6459 core/array.h                    17407 run/verify.h                    37781 shards/taking.h
-    6874 core/table.h                    17512 run/batch.h                     37918 shards/asking.h
-    7045 core/windows.h                  17698 run/replay.h                    38048 shards/prefix.h
-    7133 constraints/record.h            17783 run/guide.h                     38271 shards/plans.h
-    7203 watermark/record.h              17824 life/state.h                    38717 samplers/plans.h
-    7222 rows/work.h                     17985 operator/weights.h              38979 shards/way.h
-    7255 life/past.h                     18060 operator/search.h               39125 shards/memory.h
-    7314 core/record.h                   18191 operator/run.h                  39188 shards/batch.h
-    7479 core/plans.h                    18351 kv/cells.h                      39592 drafts/head.h
-    7505 core/fields.h                   18375 kv/making.h                     39643 drafts/block.h
-    7602 core/owners.h                   18595 kv/slot.h                       39825 drafts/tree.h
-    7669 core/mt19937.h                  18727 kv/sequences.h                  39948 drafts/relaxed.h
-    7724 core/no_mt19937.h               18857 kv/data.h                       40029 drafts/ngram.h
-    7748 core/making.h                   18986 kv/update.h                     40165 search/head.h
-    7906 core/streams.h                  19104 kv/state.h                      40372 search/rows.h
-    7942 life/state_fields.h             19303 llama_cpp/functions.h           40454 search/states.h
-    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40541 search/beams.h
-    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40924 search/unmask.h
-    8254 samplers/patch.h                19493 text/reading.h                  41070 text/automaton.h
-    8302 samplers/penalties.h            19599 text/strings.h                  41141 grammar/patterns.h
-    8444 samplers/dry.h                  19697 text/values.h                   41290 constraints/automaton.h
-    8976 samplers/cut.h                  19851 text/documents.h                41329 constraints/making.h
-    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41575 constraints/sampler.h
-    9132 samplers/top_k.h                19928 grammar/tree.h                  41664 constraints/constructors.h
-    9187 samplers/tail_free.h            20578 grammar/building.h              42032 constraints/patterns.h
-    9304 samplers/typical.h              20987 grammar/finishing.h             42121 constraints/looking.h
-    9365 samplers/top_p.h                21293 grammar/reading.h               42191 constraints/thinking.h
-    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42434 constraints/schedule.h
-    9437 samplers/by_sums.h              21675 grammar/regex.h                 42517 constraints/accepting.h
-    9566 samplers/top_h.h                22092 grammar/derivatives.h           42698 constraints/drawing.h
-    9616 samplers/min_k.h                22783 grammar/searching.h             42935 constraints/state.h
-    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            42999 constraints/kind.h
-    9796 samplers/infill.h               23521 grammar/triggers.h              43058 constraints/top_p_decay.h
-    9903 samplers/temperature.h          23995 grammar/matcher.h               43134 constraints/timestamps.h
-   10072 samplers/smoothing.h            24299 grammar/cache.h                 43328 constraints/accessors.h
-   10153 samplers/softmax.h              24582 grammar/moving.h                43435 stop/head.h
-   10182 samplers/drafted.h              25033 grammar/visits.h                43500 stop/search.h
-   10207 samplers/greedy.h               25323 grammar/states.h                43621 stop/making.h
-   10237 samplers/choose.h               25500 grammar/unique.h                43778 stop/text.h
-   10323 samplers/ratio.h                25637 grammar/items.h                 43930 stop/patterns.h
-   10387 samplers/draw.h                 25769 grammar/masks.h                 44002 stop/settings.h
-   10477 samplers/dist.h                 26013 grammar/runs.h                  44033 core/kinds.h
-   10503 samplers/gumbel.h               26225 grammar/entries.h               44075 base/restore.h
-   10613 watermark/function.h            26821 grammar/accepting.h             44088 api/license.h
+    3312 api/stop.h                      13578 life/copy.h                     30946 schema/goals.h
+    3452 api/vocab.h                     13747 rows/row.h                      31191 schema/tagged.h
+    3495 api/search.h                    13947 rows/reserve.h                  31264 schema/alternatives.h
+    3677 api/parts.h                     14024 rows/pieces.h                   31804 schema/objects.h
+    3729 base/switches.h                 14133 rows/compact.h                  32393 schema/arrays.h
+    4032 base/random.h                   14313 rows/sums.h                     32759 schema/satisfiable.h
+    4052 base/mt19937.h                  14440 rows/changes.h                  32927 schema/whole.h
+    4124 base/exact.h                    14517 rows/cuts.h                     33110 tags/head.h
+    4341 base/bits128.h                  14973 rows/typical.h                  33237 tags/words.h
+    4417 base/elements.h                 15281 rows/tail_free.h                33353 tags/inside.h
+    4543 watermark/colours.h             15349 rows/selecting.h                33497 tags/formats.h
+    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33942 tags/models.h
+    4628 kernels/contract.h              15572 watermark/rows.h                34191 grammar/grammars.h
+    4714 kernels/scalar.h                15682 rows/flat.h                     34259 peers/tables.h
+    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34718 peers/values.h
+    4927 kernels/sets.h                  15895 rows/support.h                  35214 peers/llama_server.h
+    4976 kernels/vectors.h               16040 rows/step.h                     35282 peers/stops.h
+    5058 kernels/avx512.h                16057 run/apply.h                     35341 peers/wishes.h
+    5143 kernels/avx2.h                  16123 run/writing.h                   35383 peers/fields.h
+    5207 kernels/sse2.h                  16222 run/arrays.h                    35694 peers/requests.h
+    5224 kernels/neon.h                  16310 run/walk.h                      35902 vocab/pieces.h
+    5247 kernels/wasm.h                  16418 run/again.h                     36080 vocab/tokenizer_json.h
+    5263 kernels/generic.h               16483 run/finish.h                    36298 vocab/gguf.h
+    5283 kernels/shared.h                16524 run/draw.h                      36473 shards/head.h
+    5407 kernels/passes.h                16612 run/sample.h                    36558 shards/bytes.h
+    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36655 shards/merging.h
+    6143 kernels/check.h                 16864 watermark/making.h              36944 shards/row.h
+    6165 kernels/dispatch.h              17085 watermark/tails.h               37067 shards/answers.h
+    6364 core/thresholds.h               17182 watermark/detect.h              37511 shards/logprobs.h
+    6459 core/array.h                    17407 run/verify.h                    37769 shards/taking.h
+    6874 core/table.h                    17512 run/batch.h                     37906 shards/asking.h
+    7045 core/windows.h                  17698 run/replay.h                    38036 shards/prefix.h
+    7133 constraints/record.h            17783 run/guide.h                     38259 shards/plans.h
+    7203 watermark/record.h              17824 life/state.h                    38705 samplers/plans.h
+    7222 rows/work.h                     17985 operator/weights.h              38967 shards/way.h
+    7255 life/past.h                     18060 operator/search.h               39113 shards/memory.h
+    7314 core/record.h                   18191 operator/run.h                  39176 shards/batch.h
+    7479 core/plans.h                    18351 kv/cells.h                      39580 drafts/head.h
+    7505 core/fields.h                   18375 kv/making.h                     39631 drafts/block.h
+    7602 core/owners.h                   18595 kv/slot.h                       39813 drafts/tree.h
+    7669 core/mt19937.h                  18727 kv/sequences.h                  39936 drafts/relaxed.h
+    7724 core/no_mt19937.h               18857 kv/data.h                       40017 drafts/ngram.h
+    7748 core/making.h                   18986 kv/update.h                     40153 search/head.h
+    7906 core/streams.h                  19104 kv/state.h                      40360 search/rows.h
+    7942 life/state_fields.h             19303 llama_cpp/functions.h           40442 search/states.h
+    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40529 search/beams.h
+    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40912 search/unmask.h
+    8254 samplers/patch.h                19493 text/reading.h                  41058 text/automaton.h
+    8302 samplers/penalties.h            19599 text/strings.h                  41129 grammar/patterns.h
+    8444 samplers/dry.h                  19697 text/values.h                   41278 constraints/automaton.h
+    8976 samplers/cut.h                  19851 text/documents.h                41317 constraints/making.h
+    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41563 constraints/sampler.h
+    9132 samplers/top_k.h                19928 grammar/tree.h                  41652 constraints/constructors.h
+    9187 samplers/tail_free.h            20578 grammar/building.h              42020 constraints/patterns.h
+    9304 samplers/typical.h              20987 grammar/finishing.h             42109 constraints/looking.h
+    9365 samplers/top_p.h                21293 grammar/reading.h               42179 constraints/thinking.h
+    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42422 constraints/schedule.h
+    9437 samplers/by_sums.h              21675 grammar/regex.h                 42505 constraints/accepting.h
+    9566 samplers/top_h.h                22092 grammar/derivatives.h           42686 constraints/drawing.h
+    9616 samplers/min_k.h                22783 grammar/searching.h             42923 constraints/state.h
+    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            42987 constraints/kind.h
+    9796 samplers/infill.h               23521 grammar/triggers.h              43046 constraints/top_p_decay.h
+    9903 samplers/temperature.h          23995 grammar/matcher.h               43122 constraints/timestamps.h
+   10072 samplers/smoothing.h            24299 grammar/cache.h                 43316 constraints/accessors.h
+   10153 samplers/softmax.h              24582 grammar/moving.h                43423 stop/head.h
+   10182 samplers/drafted.h              25033 grammar/visits.h                43488 stop/search.h
+   10207 samplers/greedy.h               25323 grammar/states.h                43609 stop/making.h
+   10237 samplers/choose.h               25500 grammar/unique.h                43766 stop/text.h
+   10323 samplers/ratio.h                25637 grammar/items.h                 43918 stop/patterns.h
+   10387 samplers/draw.h                 25769 grammar/masks.h                 43990 stop/settings.h
+   10477 samplers/dist.h                 26013 grammar/runs.h                  44021 core/kinds.h
+   10503 samplers/gumbel.h               26225 grammar/entries.h               44063 base/restore.h
+   10613 watermark/function.h            26821 grammar/accepting.h             44076 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -30828,60 +30828,48 @@ static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t 
     "\xef\xbd\x9c" \
     "DSML" \
     "\xef\xbd\x9c"
+    /* clang-format off */
     static const sampi_style styles[] = {
         { "qwen_xml", "<parameter=", ">", SAMPI_ALIKE(""), "", "</parameter>", NULL, false },
         { "minimax_xml", "<parameter name=\"", "\">", SAMPI_ALIKE(""), "", "</parameter>", NULL, false },
         { "deepseek_xml", "<" SAMPI_DSML "parameter name=\"", "\" string=\"", SAMPI_JSON_BUT("true\">"), "",
           "</" SAMPI_DSML "parameter>", NULL, false },
         { "glm_xml", "<arg_key>", "</arg_key>", SAMPI_ALIKE(""), "<arg_value>", "</arg_value>", NULL, false },
-        { "cohere_xml",
-          "<cofl:value name=\"",
-          "\" type=\"",
-          { "raw\">", "json\">", "json\">", "json\">", "list\">", "dict\">" },
-          "",
-          "</cofl:value>",
-          "<cofl:value type=\"",
-          false },
-        { "kimi_k3_xml",
-          "<|open|>argument key=\"",
-          "\" type=\"",
+        { "cohere_xml", "<cofl:value name=\"", "\" type=\"",
+          { "raw\">", "json\">", "json\">", "json\">", "list\">", "dict\">" }, "", "</cofl:value>",
+          "<cofl:value type=\"", false },
+        { "kimi_k3_xml", "<|open|>argument key=\"", "\" type=\"",
           { "string\"<|sep|>", "null\"<|sep|>", "boolean\"<|sep|>", "number\"<|sep|>", "array\"<|sep|>",
-            "object\"<|sep|>" },
-          "",
-          "<|close|>argument<|sep|>",
-          NULL,
-          true }
+            "object\"<|sep|>" }, "", "<|close|>argument<|sep|>", NULL, true }
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strlen(styles[i].name) == n && !memcmp(styles[i].name, name, n)) return &styles[i];
     return NULL;
 }
 
+/* Exchanges n bytes. */
+static SAMPI_COLD void sampi_exchange(void *a, void *b, size_t n)
+{
+    unsigned char *one = (unsigned char *)a, *other = (unsigned char *)b, byte;
+    for (size_t i = 0; i < n; i++) {
+        byte = one[i];
+        one[i] = other[i];
+        other[i] = byte;
+    }
+}
+
 /* Changes between strings as JSON and strings as they are. */
 static SAMPI_COLD void sampi_style_turn(sampi_schema *x)
 {
-    const sampi_string_form o = x->other;
-    sampi_string_form *out = &x->other;
-    out->scalars = x->scalars;
-    out->scalars_known = x->scalars_known;
-    out->pattern_of = x->pattern_of;
-    memcpy(out->formats, x->formats, sizeof out->formats);
-    out->any = x->any;
-    out->string = x->string;
-    out->character = x->character;
-    out->shortest = x->shortest;
-    out->space = x->space;
-    out->comma = x->comma;
-    x->scalars = o.scalars;
-    x->scalars_known = o.scalars_known;
-    x->pattern_of = o.pattern_of;
-    memcpy(x->formats, o.formats, sizeof x->formats);
-    x->any = o.any;
-    x->string = o.string;
-    x->character = o.character;
-    x->shortest = o.shortest;
-    x->space = o.space;
-    x->comma = o.comma;
+    sampi_string_form *o = &x->other;
+    sampi_exchange(&x->scalars, &o->scalars, sizeof x->scalars);
+    sampi_exchange(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
+    sampi_exchange(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
+    sampi_exchange(x->formats, o->formats, sizeof x->formats);
+    sampi_node *const here[] = { &x->any, &x->string, &x->character, &x->shortest, &x->space, &x->comma },
+                      *const there[] = { &o->any, &o->string, &o->character, &o->shortest, &o->space, &o->comma };
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_exchange(here[i], there[i], sizeof **here);
     x->raw = !x->raw;
 }
 

@@ -44,60 +44,48 @@ static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t 
     "\xef\xbd\x9c" \
     "DSML" \
     "\xef\xbd\x9c"
+    /* clang-format off */
     static const sampi_style styles[] = {
         { "qwen_xml", "<parameter=", ">", SAMPI_ALIKE(""), "", "</parameter>", NULL, false },
         { "minimax_xml", "<parameter name=\"", "\">", SAMPI_ALIKE(""), "", "</parameter>", NULL, false },
         { "deepseek_xml", "<" SAMPI_DSML "parameter name=\"", "\" string=\"", SAMPI_JSON_BUT("true\">"), "",
           "</" SAMPI_DSML "parameter>", NULL, false },
         { "glm_xml", "<arg_key>", "</arg_key>", SAMPI_ALIKE(""), "<arg_value>", "</arg_value>", NULL, false },
-        { "cohere_xml",
-          "<cofl:value name=\"",
-          "\" type=\"",
-          { "raw\">", "json\">", "json\">", "json\">", "list\">", "dict\">" },
-          "",
-          "</cofl:value>",
-          "<cofl:value type=\"",
-          false },
-        { "kimi_k3_xml",
-          "<|open|>argument key=\"",
-          "\" type=\"",
+        { "cohere_xml", "<cofl:value name=\"", "\" type=\"",
+          { "raw\">", "json\">", "json\">", "json\">", "list\">", "dict\">" }, "", "</cofl:value>",
+          "<cofl:value type=\"", false },
+        { "kimi_k3_xml", "<|open|>argument key=\"", "\" type=\"",
           { "string\"<|sep|>", "null\"<|sep|>", "boolean\"<|sep|>", "number\"<|sep|>", "array\"<|sep|>",
-            "object\"<|sep|>" },
-          "",
-          "<|close|>argument<|sep|>",
-          NULL,
-          true }
+            "object\"<|sep|>" }, "", "<|close|>argument<|sep|>", NULL, true }
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strlen(styles[i].name) == n && !memcmp(styles[i].name, name, n)) return &styles[i];
     return NULL;
 }
 
+/* Exchanges n bytes. */
+static SAMPI_COLD void sampi_exchange(void *a, void *b, size_t n)
+{
+    unsigned char *one = (unsigned char *)a, *other = (unsigned char *)b, byte;
+    for (size_t i = 0; i < n; i++) {
+        byte = one[i];
+        one[i] = other[i];
+        other[i] = byte;
+    }
+}
+
 /* Changes between strings as JSON and strings as they are. */
 static SAMPI_COLD void sampi_style_turn(sampi_schema *x)
 {
-    const sampi_string_form o = x->other;
-    sampi_string_form *out = &x->other;
-    out->scalars = x->scalars;
-    out->scalars_known = x->scalars_known;
-    out->pattern_of = x->pattern_of;
-    memcpy(out->formats, x->formats, sizeof out->formats);
-    out->any = x->any;
-    out->string = x->string;
-    out->character = x->character;
-    out->shortest = x->shortest;
-    out->space = x->space;
-    out->comma = x->comma;
-    x->scalars = o.scalars;
-    x->scalars_known = o.scalars_known;
-    x->pattern_of = o.pattern_of;
-    memcpy(x->formats, o.formats, sizeof x->formats);
-    x->any = o.any;
-    x->string = o.string;
-    x->character = o.character;
-    x->shortest = o.shortest;
-    x->space = o.space;
-    x->comma = o.comma;
+    sampi_string_form *o = &x->other;
+    sampi_exchange(&x->scalars, &o->scalars, sizeof x->scalars);
+    sampi_exchange(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
+    sampi_exchange(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
+    sampi_exchange(x->formats, o->formats, sizeof x->formats);
+    sampi_node *const here[] = { &x->any, &x->string, &x->character, &x->shortest, &x->space, &x->comma },
+                      *const there[] = { &o->any, &o->string, &o->character, &o->shortest, &o->space, &o->comma };
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_exchange(here[i], there[i], sizeof **here);
     x->raw = !x->raw;
 }
 
