@@ -124,16 +124,16 @@
    each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2849 gpu/prefix.h                     5603 gpu/device.h
-     152 gpu/api.h                        3483 gpu/choosing.h                   5765 gpu/contexts.h
-     290 gpu/switches.h                   3571 gpu/ending.h                     5923 gpu/steps.h
-     356 gpu/records.h                    3713 gpu/answers.h                    6013 gpu/where.h
-     639 gpu/ptx.h                        4478 samplers/plans.h                 6178 gpu/sending.h
-     688 gpu/elements.h                   4740 gpu/users.h                      6446 gpu/batch.h
-     940 gpu/passes.h                     4836 gpu/logprobs.h                   6732 gpu/results.h
-    1861 gpu/list.h                       4988 gpu/short.h                      7014 gpu/canary.h
-    2495 gpu/left.h                       5148 gpu/advance.h
-    2726 gpu/done.h                       5409 gpu/shapes.h
+       2 gpu/opening.h                    2854 gpu/prefix.h                     5631 gpu/device.h
+     152 gpu/api.h                        3499 gpu/choosing.h                   5793 gpu/contexts.h
+     290 gpu/switches.h                   3587 gpu/ending.h                     5951 gpu/steps.h
+     356 gpu/records.h                    3729 gpu/answers.h                    6041 gpu/where.h
+     639 gpu/ptx.h                        4494 samplers/plans.h                 6206 gpu/sending.h
+     688 gpu/elements.h                   4756 gpu/users.h                      6474 gpu/batch.h
+     940 gpu/passes.h                     4852 gpu/logprobs.h                   6760 gpu/results.h
+    1861 gpu/list.h                       5004 gpu/short.h                      7042 gpu/canary.h
+    2500 gpu/left.h                       5176 gpu/advance.h
+    2731 gpu/done.h                       5437 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -2380,17 +2380,27 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. */
-SAMPI_INLINE uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
+/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole eights. */
+static SAMPI_UNCLONED uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
 {
-    uint64_t sum = 0;
-    for (uint32_t from = 0; from < each; from += 8) {
+    const uint64_t *piece = x + lane * each;
+    uint64_t sum = 0, y[8];
+    if (each % 8 == 0 && n == each * SAMPI_WARP) {
+        SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 8)
+        {
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = piece[from + k];
+            SAMPI_AT_ONCE(8, y);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k];
+        }
+        return sum;
+    }
+    SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 4)
+    {
         const uint32_t first = lane * each + from;
-        uint64_t y[8];
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-        SAMPI_AT_ONCE(8, y);
-        SAMPI_UNROLL(8)
-        for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
+        SAMPI_AT_ONCE(4, y);
+        SAMPI_UNROLL(4)
+        for (uint32_t k = 0; k < 4; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
     }
     return sum;
 }
@@ -2425,18 +2435,13 @@ static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uin
     return at;
 }
 
-/* Returns the sum of x [n] modulo 2^64. Each lane has 16 reads in flight. */
+/* Returns the sum of x [n] modulo 2^64. Nothing is written. */
 static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
-    uint64_t sum = 0;
-    SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
-    {
-        uint64_t y[16];
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(16, y);
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
-    }
+    const uint32_t lane = sampi_gpu_lane(), lanes = SAMPI_ON_NVIDIA ? SAMPI_WARP : 1;
+    uint64_t sum = n ? sampi_gpu_sum_piece(x, n, (n + lanes - 1) / lanes, lane) : 0;
+    SAMPI_UNROLL(1) for (uint32_t k = 1; k < lanes; k *= 2) sum += sampi_gpu_of_lane(sum, lane ^ k);
+    sampi_gpu_join_lanes(); /* all lanes have read x, and what the caller writes next */
     return sum;
 }
 
@@ -2864,7 +2869,14 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+        {
+            const uint32_t i = sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1);
+            mass[i] = count[i] = 0;
+        }
+    }
 }
 
 /* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. */
@@ -3043,8 +3055,8 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Makes n and z known, for a prefix with this share of z. */
-static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
+/* Makes n and z known, for the prefix of a top_p. */
+static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -3053,7 +3065,8 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
     int known = sampi_gpu_require_max(h);
     if (known != 1 || known_shares) return known;
     if (made) {
-        const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS), n = sampi_gpu_total(count, SAMPI_BUCKETS);
+        const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS);
+        const uint64_t n = step->u.cut.min_keep > 1 ? sampi_gpu_total(count, SAMPI_BUCKETS) : 1;
         sampi_gpu_meet(st);
         st->n = n, st->z = z;
         st->shares_known = true;
@@ -3070,8 +3083,8 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
     if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
     if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
     sampi_gpu_sample(h);
-    const uint64_t all = sampi_gpu_total(mass, SAMPI_BUCKETS);
-    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) == 1) return sampi_gpu_ask_window(h);
+    const uint64_t end = sampi_mulhi(sampi_share(step->u.cut.p), sampi_gpu_total(mass, SAMPI_BUCKETS));
+    if (sampi_gpu_place_window(h, (double)end) == 1) return sampi_gpu_ask_window(h);
     return 0;
 }
 
@@ -3155,8 +3168,10 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const uint64_t before = sampi_gpu_total(count, bucket);
+    const bool counts = all_count > 1 || !h->st->ahead;
+    const uint64_t before = counts ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
     const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
+    sampi_gpu_meet(h->st); /* lanes have read the search */
     search->before = all_before + before;
     search->count = sampi_gpu_remaining(all_count, before);
     search->mass = sampi_gpu_remaining(all_mass, mass_before);
@@ -3325,6 +3340,7 @@ static int sampi_gpu_ask_edge(const sampi_gpu_here *h)
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    sampi_gpu_look_ahead(h);
     const uint64_t n = sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS);
     const uint64_t lo = search->lo, hi = search->hi;
     const bool even = search->shift == SAMPI_EVEN, by_logits = (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
@@ -3820,7 +3836,7 @@ static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step,
 static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_then then, sampi_sums *sums)
 {
     const sampi_gpu_state *st = h->st;
-    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, sampi_share(step->u.cut.p))
+    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, step)
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
     if (known == 1) sampi_gpu_meet(h->st); /* the plan continues, and writes its memory */
@@ -5042,23 +5058,33 @@ static void sampi_gpu_short_begin(const sampi_gpu_here *h)
     }
 }
 
-/* Applies top_k, or top_p: keeps the shortest prefix with a count, and a mass. */
-static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *step, uint32_t n, float max)
+/* Computes for each token the number of tokens up to it and, if `weighing`, their mass. */
+static void sampi_gpu_short_sums(const sampi_gpu_here *h, bool weighing, uint32_t n, float max)
 {
-    const bool by_mass = step->kind == SAMPI_TOP_P;
-    uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
-    SAMPI_SIMD(reduction(+ : z))
+    uint64_t *code = h->code, *y = h->wide;
+    SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
     {
         const uint64_t there = sampi_gpu_mask(code[i] != UINT64_MAX);
-        const uint64_t w = by_mass ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
+        const uint64_t w = weighing ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
         y[i] = w + (SAMPI_GPU_ONE & there);
-        z += w;
+    }
+    sampi_gpu_pairs(code, y, n, sampi_gpu_spare(h));
+}
+
+/* Applies top_k, or top_p: keeps the shortest prefix with a count, and a mass, by those sums. */
+static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const bool by_mass = step->kind == SAMPI_TOP_P;
+    uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
+    if (by_mass) {
+        SAMPI_SIMD(reduction(+ : z))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+            z += y[i] & (SAMPI_GPU_ONE - 1) & sampi_gpu_mask(code[i] != UINT64_MAX);
     }
     const uint64_t mass = by_mass ? sampi_mass_of(sampi_share(step->u.cut.p), z) : 0;
     const uint64_t least = by_mass ? step->u.cut.min_keep : (uint64_t)step->u.top_k.k;
     const uint64_t count = least ? least : 1;
-    sampi_gpu_pairs(code, y, n, upto);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
     {
@@ -5128,13 +5154,15 @@ static SAMPI_CALLED int sampi_gpu_short(const sampi_gpu_here *h)
     const uint32_t last = h->job->n_steps - 1, n = (st->n_list + 7) & ~(uint32_t)7;
     float max = st->max;
     uint32_t at = st->at;
+    bool summed = false; /* two cuts with nothing between them share their sums */
     sampi_gpu_short_begin(h);
     for (; at < last; at++) {
         const sampi_gpu_step *step = &h->job->step[at];
-        if (step->kind == SAMPI_TEMP)
-            max = sampi_gpu_short_scale(h, 1.0f / step->u.temp.t, max);
-        else
-            sampi_gpu_short_cut(h, step, n, max);
+        const bool cuts = step->kind != SAMPI_TEMP, weighs = step->kind == SAMPI_TOP_P || step[1].kind == SAMPI_TOP_P;
+        if (!cuts) max = sampi_gpu_short_scale(h, 1.0f / step->u.temp.t, max);
+        if (cuts && !summed) sampi_gpu_short_sums(h, weighs, n, max);
+        if (cuts) sampi_gpu_short_cut(h, step);
+        summed = cuts && weighs;
     }
     sampi_gpu_meet(st);
     st->at = last;

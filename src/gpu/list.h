@@ -560,17 +560,27 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
 }
 
-/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. */
-SAMPI_INLINE uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
+/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole eights. */
+static SAMPI_UNCLONED uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
 {
-    uint64_t sum = 0;
-    for (uint32_t from = 0; from < each; from += 8) {
+    const uint64_t *piece = x + lane * each;
+    uint64_t sum = 0, y[8];
+    if (each % 8 == 0 && n == each * SAMPI_WARP) {
+        SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 8)
+        {
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = piece[from + k];
+            SAMPI_AT_ONCE(8, y);
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k];
+        }
+        return sum;
+    }
+    SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 4)
+    {
         const uint32_t first = lane * each + from;
-        uint64_t y[8];
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
-        SAMPI_AT_ONCE(8, y);
-        SAMPI_UNROLL(8)
-        for (uint32_t k = 0; k < 8; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
+        SAMPI_AT_ONCE(4, y);
+        SAMPI_UNROLL(4)
+        for (uint32_t k = 0; k < 4; k++) sum += y[k] & sampi_gpu_mask((from + k < each) & (first + k < n));
     }
     return sum;
 }
@@ -608,18 +618,13 @@ static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uin
     return at;
 }
 
-/* Returns the sum of x [n] modulo 2^64. Each lane has 16 reads in flight. */
+/* Returns the sum of x [n] modulo 2^64. Nothing is written. */
 static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
-    uint64_t sum = 0;
-    SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 16 * SAMPI_WARP)
-    {
-        uint64_t y[16];
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-        SAMPI_AT_ONCE(16, y);
-        SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) sum += y[k] & sampi_gpu_mask(i + k * SAMPI_WARP < n);
-    }
+    const uint32_t lane = sampi_gpu_lane(), lanes = SAMPI_ON_NVIDIA ? SAMPI_WARP : 1;
+    uint64_t sum = n ? sampi_gpu_sum_piece(x, n, (n + lanes - 1) / lanes, lane) : 0;
+    SAMPI_UNROLL(1) for (uint32_t k = 1; k < lanes; k *= 2) sum += sampi_gpu_of_lane(sum, lane ^ k);
+    sampi_gpu_join_lanes(); /* all lanes have read x, and what the caller writes next */
     return sum;
 }
 

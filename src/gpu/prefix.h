@@ -21,7 +21,14 @@
 static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+        {
+            const uint32_t i = sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1);
+            mass[i] = count[i] = 0;
+        }
+    }
 }
 
 /* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
@@ -207,11 +214,12 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* Makes n and z known, for a prefix with this share of z. If a row has many teams, these make an exact histogram of it,
-   which has both, and whose one bucket with the end is listed next. With few teams, the histogram's atomics would take
-   longer than a sample; but if the row is so flat that the list made with the sums is surely too short, and that a
-   sample has about the same shares of the mass, the sample's window is asked for. */
-static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
+/* Makes n and z known, for the prefix of a top_p. If a row has many teams, these make an exact histogram of it, which
+   has both (n counts only if min_keep could exceed it), and whose one bucket with the end is listed next. With few
+   teams, the histogram's atomics would take longer than a sample; but if the row is so flat that the list made with the
+   sums is surely too short, and that a sample has about the same shares of the mass, the sample's window is asked
+   for. */
+static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -220,7 +228,8 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
     int known = sampi_gpu_require_max(h);
     if (known != 1 || known_shares) return known;
     if (made) {
-        const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS), n = sampi_gpu_total(count, SAMPI_BUCKETS);
+        const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS);
+        const uint64_t n = step->u.cut.min_keep > 1 ? sampi_gpu_total(count, SAMPI_BUCKETS) : 1;
         sampi_gpu_meet(st);
         st->n = n, st->z = z;
         st->shares_known = true;
@@ -237,8 +246,8 @@ static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
     if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
     if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
     sampi_gpu_sample(h);
-    const uint64_t all = sampi_gpu_total(mass, SAMPI_BUCKETS);
-    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) == 1) return sampi_gpu_ask_window(h);
+    const uint64_t end = sampi_mulhi(sampi_share(step->u.cut.p), sampi_gpu_total(mass, SAMPI_BUCKETS));
+    if (sampi_gpu_place_window(h, (double)end) == 1) return sampi_gpu_ask_window(h);
     return 0;
 }
 
@@ -309,8 +318,9 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 }
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass and number are reached. Tokens before it are subtracted from what is still needed.
-   Returns how many tokens the bucket has. */
+   which mass and number are reached. Tokens before it are subtracted from what is still needed. If a draw's sums are
+   made with the prefix (st->ahead), the number of tokens before it matters only if a number is needed; else it is taken
+   as too many for a list. Returns how many tokens the bucket has. */
 static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
                                       uint32_t n)
 {
@@ -327,8 +337,10 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const uint64_t before = sampi_gpu_total(count, bucket);
+    const bool counts = all_count > 1 || !h->st->ahead;
+    const uint64_t before = counts ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
     const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
+    sampi_gpu_meet(h->st); /* lanes have read the search */
     search->before = all_before + before;
     search->count = sampi_gpu_remaining(all_count, before);
     search->mass = sampi_gpu_remaining(all_mass, mass_before);
@@ -503,6 +515,7 @@ static int sampi_gpu_ask_edge(const sampi_gpu_here *h)
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    sampi_gpu_look_ahead(h);
     const uint64_t n = sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS);
     const uint64_t lo = search->lo, hi = search->hi;
     const bool even = search->shift == SAMPI_EVEN, by_logits = (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;

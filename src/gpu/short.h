@@ -57,23 +57,34 @@ static void sampi_gpu_short_begin(const sampi_gpu_here *h)
     }
 }
 
-/* Applies top_k, or top_p: keeps the shortest prefix with a count, and a mass. */
-static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *step, uint32_t n, float max)
+/* Computes for each token the number of tokens up to it and, if `weighing`, their mass. Both still hold when a cut has
+   removed tokens behind it. */
+static void sampi_gpu_short_sums(const sampi_gpu_here *h, bool weighing, uint32_t n, float max)
 {
-    const bool by_mass = step->kind == SAMPI_TOP_P;
-    uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
-    SAMPI_SIMD(reduction(+ : z))
+    uint64_t *code = h->code, *y = h->wide;
+    SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
     {
         const uint64_t there = sampi_gpu_mask(code[i] != UINT64_MAX);
-        const uint64_t w = by_mass ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
+        const uint64_t w = weighing ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
         y[i] = w + (SAMPI_GPU_ONE & there);
-        z += w;
+    }
+    sampi_gpu_pairs(code, y, n, sampi_gpu_spare(h));
+}
+
+/* Applies top_k, or top_p: keeps the shortest prefix with a count, and a mass, by those sums. */
+static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const bool by_mass = step->kind == SAMPI_TOP_P;
+    uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
+    if (by_mass) {
+        SAMPI_SIMD(reduction(+ : z))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+            z += y[i] & (SAMPI_GPU_ONE - 1) & sampi_gpu_mask(code[i] != UINT64_MAX);
     }
     const uint64_t mass = by_mass ? sampi_mass_of(sampi_share(step->u.cut.p), z) : 0;
     const uint64_t least = by_mass ? step->u.cut.min_keep : (uint64_t)step->u.top_k.k;
     const uint64_t count = least ? least : 1;
-    sampi_gpu_pairs(code, y, n, upto);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
     {
@@ -143,13 +154,15 @@ static SAMPI_CALLED int sampi_gpu_short(const sampi_gpu_here *h)
     const uint32_t last = h->job->n_steps - 1, n = (st->n_list + 7) & ~(uint32_t)7;
     float max = st->max;
     uint32_t at = st->at;
+    bool summed = false; /* two cuts with nothing between them share their sums */
     sampi_gpu_short_begin(h);
     for (; at < last; at++) {
         const sampi_gpu_step *step = &h->job->step[at];
-        if (step->kind == SAMPI_TEMP)
-            max = sampi_gpu_short_scale(h, 1.0f / step->u.temp.t, max);
-        else
-            sampi_gpu_short_cut(h, step, n, max);
+        const bool cuts = step->kind != SAMPI_TEMP, weighs = step->kind == SAMPI_TOP_P || step[1].kind == SAMPI_TOP_P;
+        if (!cuts) max = sampi_gpu_short_scale(h, 1.0f / step->u.temp.t, max);
+        if (cuts && !summed) sampi_gpu_short_sums(h, weighs, n, max);
+        if (cuts) sampi_gpu_short_cut(h, step);
+        summed = cuts && weighs;
     }
     sampi_gpu_meet(st);
     st->at = last;

@@ -1925,6 +1925,29 @@ static bool draws_at_given_sums(void)
     return good;
 }
 
+/* The first code of an even bucket is in it or in a later one, and the code before is in an earlier one; also where the
+   buckets' logits round to each other, or pass zero. */
+static bool buckets_begin(void)
+{
+    bool good = true;
+    static const float maxima[] = { 4.25f, 0.0f, 16.0f, -7.3f, 1e-20f, -3e5f, 2e6f, 1e30f, -1e30f, FLT_MAX, -FLT_MAX };
+    for (size_t i = 0; i < CASE_COUNT(maxima); i++) {
+        const float max = maxima[i];
+        sampi_gpu_search search;
+        memset(&search, 0, sizeof search);
+        search.lo = ~sampi_gpu_key(max, 0);
+        search.hi = ~SAMPI_GPU_ALL;
+        search.shift = SAMPI_EVEN;
+        for (uint32_t bucket = 0; bucket <= SAMPI_BUCKETS; bucket++) {
+            const uint64_t start = sampi_gpu_bucket_start(&search, max, bucket);
+            CHECK(start >= search.lo && start <= search.hi + 1);
+            CHECK(start > search.hi || sampi_gpu_bucket(&search, max, start) >= bucket);
+            CHECK(start == search.lo || sampi_gpu_bucket(&search, max, start - 1) < bucket);
+        }
+    }
+    return good;
+}
+
 /* The place at which a running sum exceeds a number, and what is left of the number there. */
 static bool running_sums(void)
 {
@@ -1960,6 +1983,7 @@ static bool running_sums(void)
     X(numbers_of_teams) \
     X(draws_at_given_sums) \
     X(running_sums) \
+    X(buckets_begin) \
     X(one_launch_a_batch) \
     X(samplers_of_the_user) \
     X(arrays_in_an_order_of_their_own) \
