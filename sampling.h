@@ -234,88 +234,88 @@
     1199 api/samplers.h                  11603 samplers/custom.h               28554 grammar/forced.h
     1593 api/gumbel.h                    11652 config/describe.h               28756 grammar/hooks.h
     1622 api/operator.h                  11821 config/from_params.h            28877 schema/head.h
-    1681 api/kv.h                        11877 config/orders.h                 29092 schema/errors.h
-    1878 api/llama_cpp.h                 12149 config/numbers.h                29207 schema/collections.h
-    1926 api/text_error.h                12294 config/set.h                    29240 schema/references.h
-    1945 api/grammar.h                   12470 config/texts.h                  29556 schema/strings.h
-    2317 api/shards.h                    12649 config/settings.h               29621 schema/numbers.h
-    2430 api/peers.h                     12764 life/rollback.h                 29842 schema/sets.h
-    2576 api/drafts.h                    13002 life/chain.h                    30118 schema/formats.h
-    2735 api/constraints.h               13298 life/members.h                  30474 schema/scalars.h
-    3138 api/watermark.h                 13408 life/update.h                   30790 schema/styles.h
-    3312 api/stop.h                      13578 life/copy.h                     30946 schema/goals.h
-    3452 api/vocab.h                     13747 rows/row.h                      31191 schema/tagged.h
-    3495 api/search.h                    13947 rows/reserve.h                  31264 schema/alternatives.h
-    3677 api/parts.h                     14024 rows/pieces.h                   31804 schema/objects.h
-    3729 base/switches.h                 14133 rows/compact.h                  32393 schema/arrays.h
-    4032 base/random.h                   14313 rows/sums.h                     32759 schema/satisfiable.h
-    4052 base/mt19937.h                  14440 rows/changes.h                  32927 schema/whole.h
-    4124 base/exact.h                    14517 rows/cuts.h                     33110 tags/head.h
-    4341 base/bits128.h                  14973 rows/typical.h                  33237 tags/words.h
-    4417 base/elements.h                 15281 rows/tail_free.h                33353 tags/inside.h
-    4543 watermark/colours.h             15349 rows/selecting.h                33497 tags/formats.h
-    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33942 tags/models.h
-    4628 kernels/contract.h              15572 watermark/rows.h                34191 grammar/grammars.h
-    4714 kernels/scalar.h                15682 rows/flat.h                     34259 peers/tables.h
-    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34718 peers/values.h
-    4927 kernels/sets.h                  15895 rows/support.h                  35214 peers/llama_server.h
-    4976 kernels/vectors.h               16040 rows/step.h                     35282 peers/stops.h
-    5058 kernels/avx512.h                16057 run/apply.h                     35341 peers/wishes.h
-    5143 kernels/avx2.h                  16123 run/writing.h                   35383 peers/fields.h
-    5207 kernels/sse2.h                  16222 run/arrays.h                    35694 peers/requests.h
-    5224 kernels/neon.h                  16310 run/walk.h                      35902 vocab/pieces.h
-    5247 kernels/wasm.h                  16418 run/again.h                     36080 vocab/tokenizer_json.h
-    5263 kernels/generic.h               16483 run/finish.h                    36298 vocab/gguf.h
-    5283 kernels/shared.h                16524 run/draw.h                      36473 shards/head.h
-    5407 kernels/passes.h                16612 run/sample.h                    36558 shards/bytes.h
-    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36655 shards/merging.h
-    6143 kernels/check.h                 16864 watermark/making.h              36944 shards/row.h
-    6165 kernels/dispatch.h              17085 watermark/tails.h               37067 shards/answers.h
-    6364 core/thresholds.h               17182 watermark/detect.h              37511 shards/logprobs.h
-    6459 core/array.h                    17407 run/verify.h                    37769 shards/taking.h
-    6874 core/table.h                    17512 run/batch.h                     37906 shards/asking.h
-    7045 core/windows.h                  17698 run/replay.h                    38036 shards/prefix.h
-    7133 constraints/record.h            17783 run/guide.h                     38259 shards/plans.h
-    7203 watermark/record.h              17824 life/state.h                    38705 samplers/plans.h
-    7222 rows/work.h                     17985 operator/weights.h              38967 shards/way.h
-    7255 life/past.h                     18060 operator/search.h               39113 shards/memory.h
-    7314 core/record.h                   18191 operator/run.h                  39176 shards/batch.h
-    7479 core/plans.h                    18351 kv/cells.h                      39580 drafts/head.h
-    7505 core/fields.h                   18375 kv/making.h                     39631 drafts/block.h
-    7602 core/owners.h                   18595 kv/slot.h                       39813 drafts/tree.h
-    7669 core/mt19937.h                  18727 kv/sequences.h                  39936 drafts/relaxed.h
-    7724 core/no_mt19937.h               18857 kv/data.h                       40017 drafts/ngram.h
-    7748 core/making.h                   18986 kv/update.h                     40153 search/head.h
-    7906 core/streams.h                  19104 kv/state.h                      40360 search/rows.h
-    7942 life/state_fields.h             19303 llama_cpp/functions.h           40442 search/states.h
-    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40529 search/beams.h
-    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40912 search/unmask.h
-    8254 samplers/patch.h                19493 text/reading.h                  41058 text/automaton.h
-    8302 samplers/penalties.h            19599 text/strings.h                  41129 grammar/patterns.h
-    8444 samplers/dry.h                  19697 text/values.h                   41278 constraints/automaton.h
-    8976 samplers/cut.h                  19851 text/documents.h                41317 constraints/making.h
-    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41563 constraints/sampler.h
-    9132 samplers/top_k.h                19928 grammar/tree.h                  41652 constraints/constructors.h
-    9187 samplers/tail_free.h            20578 grammar/building.h              42020 constraints/patterns.h
-    9304 samplers/typical.h              20987 grammar/finishing.h             42109 constraints/looking.h
-    9365 samplers/top_p.h                21293 grammar/reading.h               42179 constraints/thinking.h
-    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42422 constraints/schedule.h
-    9437 samplers/by_sums.h              21675 grammar/regex.h                 42505 constraints/accepting.h
-    9566 samplers/top_h.h                22092 grammar/derivatives.h           42686 constraints/drawing.h
-    9616 samplers/min_k.h                22783 grammar/searching.h             42923 constraints/state.h
-    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            42987 constraints/kind.h
-    9796 samplers/infill.h               23521 grammar/triggers.h              43046 constraints/top_p_decay.h
-    9903 samplers/temperature.h          23995 grammar/matcher.h               43122 constraints/timestamps.h
-   10072 samplers/smoothing.h            24299 grammar/cache.h                 43316 constraints/accessors.h
-   10153 samplers/softmax.h              24582 grammar/moving.h                43423 stop/head.h
-   10182 samplers/drafted.h              25033 grammar/visits.h                43488 stop/search.h
-   10207 samplers/greedy.h               25323 grammar/states.h                43609 stop/making.h
-   10237 samplers/choose.h               25500 grammar/unique.h                43766 stop/text.h
-   10323 samplers/ratio.h                25637 grammar/items.h                 43918 stop/patterns.h
-   10387 samplers/draw.h                 25769 grammar/masks.h                 43990 stop/settings.h
-   10477 samplers/dist.h                 26013 grammar/runs.h                  44021 core/kinds.h
-   10503 samplers/gumbel.h               26225 grammar/entries.h               44063 base/restore.h
-   10613 watermark/function.h            26821 grammar/accepting.h             44076 api/license.h
+    1681 api/kv.h                        11877 config/orders.h                 29093 schema/errors.h
+    1878 api/llama_cpp.h                 12149 config/numbers.h                29208 schema/collections.h
+    1926 api/text_error.h                12294 config/set.h                    29241 schema/references.h
+    1945 api/grammar.h                   12470 config/texts.h                  29557 schema/strings.h
+    2317 api/shards.h                    12649 config/settings.h               29622 schema/numbers.h
+    2430 api/peers.h                     12764 life/rollback.h                 29843 schema/sets.h
+    2576 api/drafts.h                    13002 life/chain.h                    30119 schema/formats.h
+    2735 api/constraints.h               13298 life/members.h                  30475 schema/scalars.h
+    3138 api/watermark.h                 13408 life/update.h                   30791 schema/styles.h
+    3312 api/stop.h                      13578 life/copy.h                     30947 schema/goals.h
+    3452 api/vocab.h                     13747 rows/row.h                      31192 schema/tagged.h
+    3495 api/search.h                    13947 rows/reserve.h                  31265 schema/alternatives.h
+    3677 api/parts.h                     14024 rows/pieces.h                   31805 schema/objects.h
+    3729 base/switches.h                 14133 rows/compact.h                  32414 schema/arrays.h
+    4032 base/random.h                   14313 rows/sums.h                     32780 schema/satisfiable.h
+    4052 base/mt19937.h                  14440 rows/changes.h                  32948 schema/whole.h
+    4124 base/exact.h                    14517 rows/cuts.h                     33131 tags/head.h
+    4341 base/bits128.h                  14973 rows/typical.h                  33258 tags/words.h
+    4417 base/elements.h                 15281 rows/tail_free.h                33374 tags/inside.h
+    4543 watermark/colours.h             15349 rows/selecting.h                33518 tags/formats.h
+    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33963 tags/models.h
+    4628 kernels/contract.h              15572 watermark/rows.h                34212 grammar/grammars.h
+    4714 kernels/scalar.h                15682 rows/flat.h                     34280 peers/tables.h
+    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34739 peers/values.h
+    4927 kernels/sets.h                  15895 rows/support.h                  35235 peers/llama_server.h
+    4976 kernels/vectors.h               16040 rows/step.h                     35303 peers/stops.h
+    5058 kernels/avx512.h                16057 run/apply.h                     35362 peers/wishes.h
+    5143 kernels/avx2.h                  16123 run/writing.h                   35404 peers/fields.h
+    5207 kernels/sse2.h                  16222 run/arrays.h                    35715 peers/requests.h
+    5224 kernels/neon.h                  16310 run/walk.h                      35923 vocab/pieces.h
+    5247 kernels/wasm.h                  16418 run/again.h                     36101 vocab/tokenizer_json.h
+    5263 kernels/generic.h               16483 run/finish.h                    36319 vocab/gguf.h
+    5283 kernels/shared.h                16524 run/draw.h                      36494 shards/head.h
+    5407 kernels/passes.h                16612 run/sample.h                    36579 shards/bytes.h
+    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36676 shards/merging.h
+    6143 kernels/check.h                 16864 watermark/making.h              36965 shards/row.h
+    6165 kernels/dispatch.h              17085 watermark/tails.h               37088 shards/answers.h
+    6364 core/thresholds.h               17182 watermark/detect.h              37532 shards/logprobs.h
+    6459 core/array.h                    17407 run/verify.h                    37790 shards/taking.h
+    6874 core/table.h                    17512 run/batch.h                     37927 shards/asking.h
+    7045 core/windows.h                  17698 run/replay.h                    38057 shards/prefix.h
+    7133 constraints/record.h            17783 run/guide.h                     38280 shards/plans.h
+    7203 watermark/record.h              17824 life/state.h                    38726 samplers/plans.h
+    7222 rows/work.h                     17985 operator/weights.h              38988 shards/way.h
+    7255 life/past.h                     18060 operator/search.h               39134 shards/memory.h
+    7314 core/record.h                   18191 operator/run.h                  39197 shards/batch.h
+    7479 core/plans.h                    18351 kv/cells.h                      39601 drafts/head.h
+    7505 core/fields.h                   18375 kv/making.h                     39652 drafts/block.h
+    7602 core/owners.h                   18595 kv/slot.h                       39834 drafts/tree.h
+    7669 core/mt19937.h                  18727 kv/sequences.h                  39957 drafts/relaxed.h
+    7724 core/no_mt19937.h               18857 kv/data.h                       40038 drafts/ngram.h
+    7748 core/making.h                   18986 kv/update.h                     40174 search/head.h
+    7906 core/streams.h                  19104 kv/state.h                      40381 search/rows.h
+    7942 life/state_fields.h             19303 llama_cpp/functions.h           40463 search/states.h
+    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40550 search/beams.h
+    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40933 search/unmask.h
+    8254 samplers/patch.h                19493 text/reading.h                  41079 text/automaton.h
+    8302 samplers/penalties.h            19599 text/strings.h                  41150 grammar/patterns.h
+    8444 samplers/dry.h                  19697 text/values.h                   41299 constraints/automaton.h
+    8976 samplers/cut.h                  19851 text/documents.h                41338 constraints/making.h
+    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41584 constraints/sampler.h
+    9132 samplers/top_k.h                19928 grammar/tree.h                  41673 constraints/constructors.h
+    9187 samplers/tail_free.h            20578 grammar/building.h              42041 constraints/patterns.h
+    9304 samplers/typical.h              20987 grammar/finishing.h             42130 constraints/looking.h
+    9365 samplers/top_p.h                21293 grammar/reading.h               42200 constraints/thinking.h
+    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42443 constraints/schedule.h
+    9437 samplers/by_sums.h              21675 grammar/regex.h                 42526 constraints/accepting.h
+    9566 samplers/top_h.h                22092 grammar/derivatives.h           42707 constraints/drawing.h
+    9616 samplers/min_k.h                22783 grammar/searching.h             42944 constraints/state.h
+    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            43008 constraints/kind.h
+    9796 samplers/infill.h               23521 grammar/triggers.h              43067 constraints/top_p_decay.h
+    9903 samplers/temperature.h          23995 grammar/matcher.h               43143 constraints/timestamps.h
+   10072 samplers/smoothing.h            24299 grammar/cache.h                 43337 constraints/accessors.h
+   10153 samplers/softmax.h              24582 grammar/moving.h                43444 stop/head.h
+   10182 samplers/drafted.h              25033 grammar/visits.h                43509 stop/search.h
+   10207 samplers/greedy.h               25323 grammar/states.h                43630 stop/making.h
+   10237 samplers/choose.h               25500 grammar/unique.h                43787 stop/text.h
+   10323 samplers/ratio.h                25637 grammar/items.h                 43939 stop/patterns.h
+   10387 samplers/draw.h                 25769 grammar/masks.h                 44011 stop/settings.h
+   10477 samplers/dist.h                 26013 grammar/runs.h                  44042 core/kinds.h
+   10503 samplers/gumbel.h               26225 grammar/entries.h               44084 base/restore.h
+   10613 watermark/function.h            26821 grammar/accepting.h             44097 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -29074,6 +29074,7 @@ enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,     /* the most schemas within one another */
     SAMPI_SCHEMA_CHOICES = 80,      /* the most choices within one another */
+    SAMPI_SCHEMA_ASKED = 8,         /* the most questions within one another whether a schema is possible */
     SAMPI_SCHEMA_PREFIX = 4096,     /* the most items of an array that have schemas of their own */
     SAMPI_SCHEMA_PATTERNS = 10,     /* the most patterns of one object */
     SAMPI_SCHEMA_DERIVED = 1 << 25, /* the number of steps of derivatives for one document */
@@ -31383,7 +31384,7 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
 /* Returns whether a schema can hold together with the atoms (simple conditions) so far. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
-    if (x->level >= 3) return true;
+    if (x->level >= SAMPI_SCHEMA_ASKED) return true;
     sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
     int32_t todo = x->todo.n, atoms = x->atoms.n;
     x->level++;
@@ -31793,7 +31794,7 @@ static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, un
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type)
 {
-    if (x->level >= 8) return true;
+    if (x->level >= SAMPI_SCHEMA_ASKED) return true;
     sampi_shapes s = { type, true, false, x->atoms.n, 0, SAMPI_NEVER };
     x->level++;
     sampi_expand_goal(x, &s, goal);
@@ -32353,6 +32354,19 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
+static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s);
+
+/* Goes on with one case of an EXISTS atom, unless the atoms so far exclude each other, whatever becomes of the other
+   EXISTS atoms: without this question there would be as many cases as names to the power of such atoms. */
+static SAMPI_COLD void sampi_finish_case(sampi_schema *x, sampi_shapes *s)
+{
+    sampi_shapes ask = *s;
+    ask.ask = true;
+    ask.found = false;
+    sampi_finish_object(x, &ask);
+    if (ask.found) sampi_finish_objects(x, s);
+}
+
 /* Makes objects from the current atoms (simple conditions). */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
@@ -32366,23 +32380,30 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
     if (!sampi_schema_choice(x)) return;
     sampi_atom a = *sampi_atom_at(x, i);
     sampi_texts names = sampi_exists_names(x, a);
+    const bool any_value = a.literal < 0 || sampi_doc(x, a.node)->kind == SAMPI_JSON_FALSE;
+    bool is_met = false;
     sampi_object_begin(x, &o, s);
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
-    for (int32_t k = 0; k < o.names.n && sampi_schema_step(x, a.node); k++) {
+    for (int32_t k = 0; k < o.names.n && any_value && !is_met && sampi_schema_step(x, a.node); k++) {
+        const sampi_name n = ((sampi_name *)o.names.data)[k];
+        is_met = n.required && sampi_texts_have(x, names, n.name);
+    }
+    if (is_met) sampi_finish_objects(x, s);
+    for (int32_t k = 0; k < o.names.n && !is_met && sampi_schema_step(x, a.node); k++) {
         int32_t name = ((sampi_name *)o.names.data)[k].name;
         if (!sampi_texts_have(x, names, name)) continue;
         sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
         if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
-        sampi_finish_objects(x, s);
+        sampi_finish_case(x, s);
         x->atoms.n = n_atoms;
     }
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
-    sampi_finish_objects(x, s);
+    if (!is_met) sampi_finish_case(x, s);
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
-    for (int32_t k = s->first; k < i && sampi_schema_step(x, a.node); k++) {
+    for (int32_t k = s->first; k < i && !is_met && sampi_schema_step(x, a.node); k++) {
         if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
         sampi_atom_at(x, i)->with = k;
-        sampi_finish_objects(x, s);
+        sampi_finish_case(x, s);
     }
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
     sampi_atom_at(x, i)->with = -1;

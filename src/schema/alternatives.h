@@ -126,7 +126,7 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
    deeply, the answer is true. */
 static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
-    if (x->level >= 3) return true;
+    if (x->level >= SAMPI_SCHEMA_ASKED) return true;
     sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
     int32_t todo = x->todo.n, atoms = x->atoms.n;
     x->level++;
@@ -547,7 +547,7 @@ static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, un
 
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type)
 {
-    if (x->level >= 8) return true;
+    if (x->level >= SAMPI_SCHEMA_ASKED) return true;
     sampi_shapes s = { type, true, false, x->atoms.n, 0, SAMPI_NEVER };
     x->level++;
     sampi_expand_goal(x, &s, goal);

@@ -575,9 +575,22 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
+static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s);
+
+/* Goes on with one case of an EXISTS atom, unless the atoms so far exclude each other, whatever becomes of the other
+   EXISTS atoms: without this question there would be as many cases as names to the power of such atoms. */
+static SAMPI_COLD void sampi_finish_case(sampi_schema *x, sampi_shapes *s)
+{
+    sampi_shapes ask = *s;
+    ask.ask = true;
+    ask.found = false;
+    sampi_finish_object(x, &ask);
+    if (ask.found) sampi_finish_objects(x, s);
+}
+
 /* Makes objects from the current atoms (simple conditions). The member that an EXISTS atom demands has one of the
    listed names, or it is a witness (a required member without a listed name) of its own, or it is the same member as an
-   earlier witness. All of these cases are tried. */
+   earlier witness. All of these cases are tried, unless a required member is one that the atom demands. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
@@ -590,23 +603,30 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
     if (!sampi_schema_choice(x)) return;
     sampi_atom a = *sampi_atom_at(x, i);
     sampi_texts names = sampi_exists_names(x, a);
+    const bool any_value = a.literal < 0 || sampi_doc(x, a.node)->kind == SAMPI_JSON_FALSE;
+    bool is_met = false;
     sampi_object_begin(x, &o, s);
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
-    for (int32_t k = 0; k < o.names.n && sampi_schema_step(x, a.node); k++) {
+    for (int32_t k = 0; k < o.names.n && any_value && !is_met && sampi_schema_step(x, a.node); k++) {
+        const sampi_name n = ((sampi_name *)o.names.data)[k];
+        is_met = n.required && sampi_texts_have(x, names, n.name);
+    }
+    if (is_met) sampi_finish_objects(x, s);
+    for (int32_t k = 0; k < o.names.n && !is_met && sampi_schema_step(x, a.node); k++) {
         int32_t name = ((sampi_name *)o.names.data)[k].name;
         if (!sampi_texts_have(x, names, name)) continue;
         sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
         if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
-        sampi_finish_objects(x, s);
+        sampi_finish_case(x, s);
         x->atoms.n = n_atoms;
     }
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
-    sampi_finish_objects(x, s);
+    if (!is_met) sampi_finish_case(x, s);
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
-    for (int32_t k = s->first; k < i && sampi_schema_step(x, a.node); k++) {
+    for (int32_t k = s->first; k < i && !is_met && sampi_schema_step(x, a.node); k++) {
         if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
         sampi_atom_at(x, i)->with = k;
-        sampi_finish_objects(x, s);
+        sampi_finish_case(x, s);
     }
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
     sampi_atom_at(x, i)->with = -1;
