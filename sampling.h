@@ -244,78 +244,78 @@
     2735 api/constraints.h               13298 life/members.h                  30475 schema/scalars.h
     3138 api/watermark.h                 13408 life/update.h                   30791 schema/styles.h
     3312 api/stop.h                      13578 life/copy.h                     30947 schema/goals.h
-    3452 api/vocab.h                     13747 rows/row.h                      31192 schema/tagged.h
-    3495 api/search.h                    13947 rows/reserve.h                  31265 schema/alternatives.h
-    3677 api/parts.h                     14024 rows/pieces.h                   31805 schema/objects.h
-    3729 base/switches.h                 14133 rows/compact.h                  32414 schema/arrays.h
-    4032 base/random.h                   14313 rows/sums.h                     32780 schema/satisfiable.h
-    4052 base/mt19937.h                  14440 rows/changes.h                  32948 schema/whole.h
-    4124 base/exact.h                    14517 rows/cuts.h                     33131 tags/head.h
-    4341 base/bits128.h                  14973 rows/typical.h                  33258 tags/words.h
-    4417 base/elements.h                 15281 rows/tail_free.h                33374 tags/inside.h
-    4543 watermark/colours.h             15349 rows/selecting.h                33518 tags/formats.h
-    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 33963 tags/models.h
-    4628 kernels/contract.h              15572 watermark/rows.h                34212 grammar/grammars.h
-    4714 kernels/scalar.h                15682 rows/flat.h                     34280 peers/tables.h
-    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34739 peers/values.h
-    4927 kernels/sets.h                  15895 rows/support.h                  35235 peers/llama_server.h
-    4976 kernels/vectors.h               16040 rows/step.h                     35303 peers/stops.h
-    5058 kernels/avx512.h                16057 run/apply.h                     35362 peers/wishes.h
-    5143 kernels/avx2.h                  16123 run/writing.h                   35404 peers/fields.h
-    5207 kernels/sse2.h                  16222 run/arrays.h                    35715 peers/requests.h
-    5224 kernels/neon.h                  16310 run/walk.h                      35923 vocab/pieces.h
-    5247 kernels/wasm.h                  16418 run/again.h                     36101 vocab/tokenizer_json.h
-    5263 kernels/generic.h               16483 run/finish.h                    36319 vocab/gguf.h
-    5283 kernels/shared.h                16524 run/draw.h                      36494 shards/head.h
-    5407 kernels/passes.h                16612 run/sample.h                    36579 shards/bytes.h
-    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36676 shards/merging.h
-    6143 kernels/check.h                 16864 watermark/making.h              36965 shards/row.h
-    6165 kernels/dispatch.h              17085 watermark/tails.h               37088 shards/answers.h
-    6364 core/thresholds.h               17182 watermark/detect.h              37532 shards/logprobs.h
-    6459 core/array.h                    17407 run/verify.h                    37790 shards/taking.h
-    6874 core/table.h                    17512 run/batch.h                     37927 shards/asking.h
-    7045 core/windows.h                  17698 run/replay.h                    38057 shards/prefix.h
-    7133 constraints/record.h            17783 run/guide.h                     38280 shards/plans.h
-    7203 watermark/record.h              17824 life/state.h                    38726 samplers/plans.h
-    7222 rows/work.h                     17985 operator/weights.h              38988 shards/way.h
-    7255 life/past.h                     18060 operator/search.h               39134 shards/memory.h
-    7314 core/record.h                   18191 operator/run.h                  39197 shards/batch.h
-    7479 core/plans.h                    18351 kv/cells.h                      39601 drafts/head.h
-    7505 core/fields.h                   18375 kv/making.h                     39652 drafts/block.h
-    7602 core/owners.h                   18595 kv/slot.h                       39834 drafts/tree.h
-    7669 core/mt19937.h                  18727 kv/sequences.h                  39957 drafts/relaxed.h
-    7724 core/no_mt19937.h               18857 kv/data.h                       40038 drafts/ngram.h
-    7748 core/making.h                   18986 kv/update.h                     40174 search/head.h
-    7906 core/streams.h                  19104 kv/state.h                      40381 search/rows.h
-    7942 life/state_fields.h             19303 llama_cpp/functions.h           40463 search/states.h
-    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40550 search/beams.h
-    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40933 search/unmask.h
-    8254 samplers/patch.h                19493 text/reading.h                  41079 text/automaton.h
-    8302 samplers/penalties.h            19599 text/strings.h                  41150 grammar/patterns.h
-    8444 samplers/dry.h                  19697 text/values.h                   41299 constraints/automaton.h
-    8976 samplers/cut.h                  19851 text/documents.h                41338 constraints/making.h
-    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41584 constraints/sampler.h
-    9132 samplers/top_k.h                19928 grammar/tree.h                  41673 constraints/constructors.h
-    9187 samplers/tail_free.h            20578 grammar/building.h              42041 constraints/patterns.h
-    9304 samplers/typical.h              20987 grammar/finishing.h             42130 constraints/looking.h
-    9365 samplers/top_p.h                21293 grammar/reading.h               42200 constraints/thinking.h
-    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42443 constraints/schedule.h
-    9437 samplers/by_sums.h              21675 grammar/regex.h                 42526 constraints/accepting.h
-    9566 samplers/top_h.h                22092 grammar/derivatives.h           42707 constraints/drawing.h
-    9616 samplers/min_k.h                22783 grammar/searching.h             42944 constraints/state.h
-    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            43008 constraints/kind.h
-    9796 samplers/infill.h               23521 grammar/triggers.h              43067 constraints/top_p_decay.h
-    9903 samplers/temperature.h          23995 grammar/matcher.h               43143 constraints/timestamps.h
-   10072 samplers/smoothing.h            24299 grammar/cache.h                 43337 constraints/accessors.h
-   10153 samplers/softmax.h              24582 grammar/moving.h                43444 stop/head.h
-   10182 samplers/drafted.h              25033 grammar/visits.h                43509 stop/search.h
-   10207 samplers/greedy.h               25323 grammar/states.h                43630 stop/making.h
-   10237 samplers/choose.h               25500 grammar/unique.h                43787 stop/text.h
-   10323 samplers/ratio.h                25637 grammar/items.h                 43939 stop/patterns.h
-   10387 samplers/draw.h                 25769 grammar/masks.h                 44011 stop/settings.h
-   10477 samplers/dist.h                 26013 grammar/runs.h                  44042 core/kinds.h
-   10503 samplers/gumbel.h               26225 grammar/entries.h               44084 base/restore.h
-   10613 watermark/function.h            26821 grammar/accepting.h             44097 api/license.h
+    3452 api/vocab.h                     13747 rows/row.h                      31249 schema/tagged.h
+    3495 api/search.h                    13947 rows/reserve.h                  31322 schema/alternatives.h
+    3677 api/parts.h                     14024 rows/pieces.h                   31860 schema/objects.h
+    3729 base/switches.h                 14133 rows/compact.h                  32469 schema/arrays.h
+    4032 base/random.h                   14313 rows/sums.h                     32832 schema/satisfiable.h
+    4052 base/mt19937.h                  14440 rows/changes.h                  33000 schema/whole.h
+    4124 base/exact.h                    14517 rows/cuts.h                     33183 tags/head.h
+    4341 base/bits128.h                  14973 rows/typical.h                  33310 tags/words.h
+    4417 base/elements.h                 15281 rows/tail_free.h                33426 tags/inside.h
+    4543 watermark/colours.h             15349 rows/selecting.h                33570 tags/formats.h
+    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 34015 tags/models.h
+    4628 kernels/contract.h              15572 watermark/rows.h                34264 grammar/grammars.h
+    4714 kernels/scalar.h                15682 rows/flat.h                     34332 peers/tables.h
+    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34791 peers/values.h
+    4927 kernels/sets.h                  15895 rows/support.h                  35287 peers/llama_server.h
+    4976 kernels/vectors.h               16040 rows/step.h                     35355 peers/stops.h
+    5058 kernels/avx512.h                16057 run/apply.h                     35414 peers/wishes.h
+    5143 kernels/avx2.h                  16123 run/writing.h                   35456 peers/fields.h
+    5207 kernels/sse2.h                  16222 run/arrays.h                    35767 peers/requests.h
+    5224 kernels/neon.h                  16310 run/walk.h                      35975 vocab/pieces.h
+    5247 kernels/wasm.h                  16418 run/again.h                     36153 vocab/tokenizer_json.h
+    5263 kernels/generic.h               16483 run/finish.h                    36371 vocab/gguf.h
+    5283 kernels/shared.h                16524 run/draw.h                      36546 shards/head.h
+    5407 kernels/passes.h                16612 run/sample.h                    36631 shards/bytes.h
+    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36728 shards/merging.h
+    6143 kernels/check.h                 16864 watermark/making.h              37017 shards/row.h
+    6165 kernels/dispatch.h              17085 watermark/tails.h               37140 shards/answers.h
+    6364 core/thresholds.h               17182 watermark/detect.h              37584 shards/logprobs.h
+    6459 core/array.h                    17407 run/verify.h                    37842 shards/taking.h
+    6874 core/table.h                    17512 run/batch.h                     37979 shards/asking.h
+    7045 core/windows.h                  17698 run/replay.h                    38109 shards/prefix.h
+    7133 constraints/record.h            17783 run/guide.h                     38332 shards/plans.h
+    7203 watermark/record.h              17824 life/state.h                    38778 samplers/plans.h
+    7222 rows/work.h                     17985 operator/weights.h              39040 shards/way.h
+    7255 life/past.h                     18060 operator/search.h               39186 shards/memory.h
+    7314 core/record.h                   18191 operator/run.h                  39249 shards/batch.h
+    7479 core/plans.h                    18351 kv/cells.h                      39653 drafts/head.h
+    7505 core/fields.h                   18375 kv/making.h                     39704 drafts/block.h
+    7602 core/owners.h                   18595 kv/slot.h                       39886 drafts/tree.h
+    7669 core/mt19937.h                  18727 kv/sequences.h                  40009 drafts/relaxed.h
+    7724 core/no_mt19937.h               18857 kv/data.h                       40090 drafts/ngram.h
+    7748 core/making.h                   18986 kv/update.h                     40226 search/head.h
+    7906 core/streams.h                  19104 kv/state.h                      40433 search/rows.h
+    7942 life/state_fields.h             19303 llama_cpp/functions.h           40515 search/states.h
+    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40602 search/beams.h
+    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40985 search/unmask.h
+    8254 samplers/patch.h                19493 text/reading.h                  41131 text/automaton.h
+    8302 samplers/penalties.h            19599 text/strings.h                  41202 grammar/patterns.h
+    8444 samplers/dry.h                  19697 text/values.h                   41351 constraints/automaton.h
+    8976 samplers/cut.h                  19851 text/documents.h                41390 constraints/making.h
+    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41636 constraints/sampler.h
+    9132 samplers/top_k.h                19928 grammar/tree.h                  41725 constraints/constructors.h
+    9187 samplers/tail_free.h            20578 grammar/building.h              42093 constraints/patterns.h
+    9304 samplers/typical.h              20987 grammar/finishing.h             42182 constraints/looking.h
+    9365 samplers/top_p.h                21293 grammar/reading.h               42252 constraints/thinking.h
+    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42495 constraints/schedule.h
+    9437 samplers/by_sums.h              21675 grammar/regex.h                 42578 constraints/accepting.h
+    9566 samplers/top_h.h                22092 grammar/derivatives.h           42759 constraints/drawing.h
+    9616 samplers/min_k.h                22783 grammar/searching.h             42996 constraints/state.h
+    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            43060 constraints/kind.h
+    9796 samplers/infill.h               23521 grammar/triggers.h              43119 constraints/top_p_decay.h
+    9903 samplers/temperature.h          23995 grammar/matcher.h               43195 constraints/timestamps.h
+   10072 samplers/smoothing.h            24299 grammar/cache.h                 43389 constraints/accessors.h
+   10153 samplers/softmax.h              24582 grammar/moving.h                43496 stop/head.h
+   10182 samplers/drafted.h              25033 grammar/visits.h                43561 stop/search.h
+   10207 samplers/greedy.h               25323 grammar/states.h                43682 stop/making.h
+   10237 samplers/choose.h               25500 grammar/unique.h                43839 stop/text.h
+   10323 samplers/ratio.h                25637 grammar/items.h                 43991 stop/patterns.h
+   10387 samplers/draw.h                 25769 grammar/masks.h                 44063 stop/settings.h
+   10477 samplers/dist.h                 26013 grammar/runs.h                  44094 core/kinds.h
+   10503 samplers/gumbel.h               26225 grammar/entries.h               44136 base/restore.h
+   10613 watermark/function.h            26821 grammar/accepting.h             44149 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1970,9 +1970,9 @@ typedef struct samp_grammar samp_grammar;
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
-              digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
-              $recursiveRef; schemas of other files; the format idn-hostname (needs Unicode's tables). A format that
-              the standard does not define has no effect.
+              digits; more than three contains; unevaluatedItems and unevaluatedProperties beside allOf, $ref and the
+              like with schemas that evaluate something; $dynamicRef and $recursiveRef; schemas of other files; the
+              format idn-hostname (needs Unicode's tables). A format that the standard does not define has no effect.
               A format is always a condition; contentEncoding, contentMediaType and $vocabulary have no effect.
               The other formats are those of their RFCs, with these exceptions. hostname is RFC 1123's: what an xn--
               label encodes is not checked, as this needs Unicode's tables. The domain of an idn-email is ASCII, for the
@@ -29076,7 +29076,7 @@ enum {
     SAMPI_SCHEMA_CHOICES = 80,      /* the most choices within one another */
     SAMPI_SCHEMA_ASKED = 8,         /* the most questions within one another whether a schema is possible */
     SAMPI_SCHEMA_PREFIX = 4096,     /* the most items of an array that have schemas of their own */
-    SAMPI_SCHEMA_PATTERNS = 10,     /* the most patterns of one object */
+    SAMPI_SCHEMA_PATTERNS = 30,     /* the most patterns of one object */
     SAMPI_SCHEMA_DERIVED = 1 << 25, /* the number of steps of derivatives for one document */
     SAMPI_SCHEMA_SEARCH = 1 << 20,  /* and of a search for a text that some expression matches */
     SAMPI_SCHEMA_GLANCE = 1 << 15   /* and of such a search where its failure does no harm */
@@ -31181,12 +31181,69 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
+/* The keywords that evaluate members of an object, or items of an array, as unevaluatedProperties and unevaluatedItems
+   count them; these are the last ones. */
+static SAMPI_COLD sampi_schema_key sampi_schema_evaluating(bool items, int i)
+{
+    static const sampi_schema_key keys[2][5] = {
+        { SAMPI_KEY_PROPERTIES, SAMPI_KEY_PATTERN_PROPERTIES, SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_DYNAMIC_REF,
+          SAMPI_KEY_UNEVALUATED_PROPERTIES },
+        { SAMPI_KEY_PREFIX_ITEMS, SAMPI_KEY_ITEMS, SAMPI_KEY_CONTAINS, SAMPI_KEY_DYNAMIC_REF,
+          SAMPI_KEY_UNEVALUATED_ITEMS }
+    };
+    return keys[items][i];
+}
+
+/* Returns whether the schemas that a schema applies to the same value may evaluate members, or with `items` items. */
+static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, bool items, int depth)
+{
+    enum { DEEP = 16 };
+    static const sampi_schema_key keys[] = { SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                             SAMPI_KEY_REF,
+                                             SAMPI_KEY_ALL_OF,
+                                             SAMPI_KEY_ANY_OF,
+                                             SAMPI_KEY_ONE_OF,
+                                             SAMPI_KEY_IF,
+                                             SAMPI_KEY_THEN,
+                                             SAMPI_KEY_ELSE };
+    if (depth == DEEP || !sampi_schema_step(x, schema)) return true;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        int32_t at = sampi_keyword(x, schema, keys[k]);
+        if (at >= 0 && keys[k] == SAMPI_KEY_REF) at = sampi_schema_target(x, at);
+        const bool many = at >= 0 && (k == 0 || sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY);
+        for (int32_t i = many ? sampi_doc(x, at)->first : at; i >= 0; i = many ? sampi_doc(x, i)->next : -1) {
+            for (int e = 0; e < 5; e++)
+                if (sampi_keyword(x, i, sampi_schema_evaluating(items, e)) >= 0) return true;
+            if (sampi_applied_evaluate(x, i, items, depth + 1)) return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the schema of unevaluatedProperties, or with `items` of unevaluatedItems; -1 if there is none. */
+static SAMPI_COLD int32_t sampi_schema_unevaluated(sampi_schema *x, int32_t schema, bool items)
+{
+    const int32_t at = sampi_keyword(x, schema, sampi_schema_evaluating(items, 4));
+    if (at < 0 || sampi_doc(x, at)->kind == SAMPI_JSON_TRUE) return -1;
+    if (sampi_applied_evaluate(x, schema, items, 0) || (items && sampi_keyword(x, schema, SAMPI_KEY_CONTAINS) >= 0))
+        sampi_refuse(x, at, "not beside schemas that evaluate something");
+    return at;
+}
+
+/* Returns the schema of the members that neither properties nor patternProperties name; -1 if there is none. */
+static SAMPI_COLD int32_t sampi_schema_others(sampi_schema *x, int32_t schema)
+{
+    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    return others >= 0 ? others : sampi_schema_unevaluated(x, schema, false);
+}
+
 /* Returns the schema of the items behind the first ones (sampi_schema_prefix). */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
-    if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
-    return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+    if (items >= 0 && sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    if (items >= 0) items = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+    return items >= 0 ? items : sampi_schema_unevaluated(x, schema, true);
 }
 
 /* ---- src/schema/tagged.h ---- */
@@ -31545,11 +31602,12 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
             sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
-    static const sampi_schema_key exists[] = { SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_PROPERTY_NAMES };
-    for (size_t i = 0; i < 2; i++)
-        if ((at = sampi_keyword(x, schema, exists[i])) >= 0) sampi_way_exists(x, s, at, exists[i], now, later);
-    static const sampi_schema_key refused[] = { SAMPI_KEY_UNEVALUATED_PROPERTIES, SAMPI_KEY_DEPENDENT_REQUIRED,
-                                                SAMPI_KEY_DEPENDENT_SCHEMAS, SAMPI_KEY_DEPENDENCIES };
+    if ((at = sampi_schema_others(x, schema)) >= 0)
+        sampi_way_exists(x, s, at, SAMPI_KEY_ADDITIONAL_PROPERTIES, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES)) >= 0)
+        sampi_way_exists(x, s, at, SAMPI_KEY_PROPERTY_NAMES, now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                                SAMPI_KEY_DEPENDENCIES };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
@@ -31586,11 +31644,8 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
     if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
     if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    static const sampi_schema_key refused[] = { SAMPI_KEY_UNIQUE_ITEMS, SAMPI_KEY_UNEVALUATED_ITEMS };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 &&
-            sampi_doc(x, at)->kind == (i ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE))
-            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
+        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
 /* Follows each way in which "exactly one of the schemas" is violated: no schema holds, or two hold. */
@@ -31896,9 +31951,6 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
     if (least > o->least) sampi_object_least(o, least, sampi_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
     if (most < o->most) sampi_object_most(o, most, sampi_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_PROPERTIES)) >= 0 &&
-        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
-        sampi_refuse(x, at, "not supported");
 }
 
 /* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. */
@@ -31934,7 +31986,7 @@ static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_
 {
     int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
-    int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    int32_t others = sampi_schema_others(x, schema);
     int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, properties, name);
     bool possible = at < 0 || sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS)), matched = at >= 0;
     for (int32_t i = 0; i < o->patterns.n && possible; i++) {
@@ -32060,7 +32112,10 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
+    enum { FEW = 10 }; /* more patterns have too many combinations, of which most match no name */
     if (x->status || names.n == 0) return SAMPI_NEVER;
+    if (o->patterns.n > FEW && (!sampi_schema_step(x, SAMPI_HERE) || !sampi_texts_possible(x, names)))
+        return SAMPI_NEVER;
     if (i < o->patterns.n) {
         sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
@@ -32343,7 +32398,7 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
     if (o.patterns.n > SAMPI_SCHEMA_PATTERNS)
-        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 10 patterns at once");
+        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 30 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
@@ -32475,9 +32530,6 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
         sampi_array_add_count(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
     }
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_ITEMS)) >= 0 &&
-        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
-        sampi_refuse(x, at, "not supported");
 }
 
 /* Returns the goal (the conditions) of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such
@@ -32915,7 +32967,7 @@ static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         if (sampi_schema_is_dead(x, i)) return i;
     at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    const int32_t others = sampi_schema_others(x, schema);
     const bool closed = others >= 0 && sampi_doc(x, others)->kind == SAMPI_JSON_FALSE &&
                         sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
     for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_doc(x, i)->next) {

@@ -25,9 +25,9 @@ typedef struct samp_grammar samp_grammar;
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
-              digits; more than three contains; unevaluatedItems and unevaluatedProperties, unless true; $dynamicRef and
-              $recursiveRef; schemas of other files; the format idn-hostname (needs Unicode's tables). A format that
-              the standard does not define has no effect.
+              digits; more than three contains; unevaluatedItems and unevaluatedProperties beside allOf, $ref and the
+              like with schemas that evaluate something; $dynamicRef and $recursiveRef; schemas of other files; the
+              format idn-hostname (needs Unicode's tables). A format that the standard does not define has no effect.
               A format is always a condition; contentEncoding, contentMediaType and $vocabulary have no effect.
               The other formats are those of their RFCs, with these exceptions. hostname is RFC 1123's: what an xn--
               label encodes is not checked, as this needs Unicode's tables. The domain of an idn-email is ASCII, for the

@@ -293,11 +293,12 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
             sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
-    static const sampi_schema_key exists[] = { SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_PROPERTY_NAMES };
-    for (size_t i = 0; i < 2; i++)
-        if ((at = sampi_keyword(x, schema, exists[i])) >= 0) sampi_way_exists(x, s, at, exists[i], now, later);
-    static const sampi_schema_key refused[] = { SAMPI_KEY_UNEVALUATED_PROPERTIES, SAMPI_KEY_DEPENDENT_REQUIRED,
-                                                SAMPI_KEY_DEPENDENT_SCHEMAS, SAMPI_KEY_DEPENDENCIES };
+    if ((at = sampi_schema_others(x, schema)) >= 0)
+        sampi_way_exists(x, s, at, SAMPI_KEY_ADDITIONAL_PROPERTIES, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES)) >= 0)
+        sampi_way_exists(x, s, at, SAMPI_KEY_PROPERTY_NAMES, now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                                SAMPI_KEY_DEPENDENCIES };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
@@ -334,11 +335,8 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
     if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
     if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    static const sampi_schema_key refused[] = { SAMPI_KEY_UNIQUE_ITEMS, SAMPI_KEY_UNEVALUATED_ITEMS };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 &&
-            sampi_doc(x, at)->kind == (i ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE))
-            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
+        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
 /* Follows each way in which "exactly one of the schemas" is violated: no schema holds, or two hold. */

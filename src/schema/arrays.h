@@ -62,9 +62,6 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
         sampi_array_add_count(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
     }
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_ITEMS)) >= 0 &&
-        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
-        sampi_refuse(x, at, "not supported");
 }
 
 /* Returns the goal (the conditions) of item i, or, with i = n_prefix, of each item behind the first ones; -1 if no such

@@ -238,11 +238,69 @@ static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
+/* The keywords that evaluate members of an object, or items of an array, as unevaluatedProperties and unevaluatedItems
+   count them; these are the last ones. */
+static SAMPI_COLD sampi_schema_key sampi_schema_evaluating(bool items, int i)
+{
+    static const sampi_schema_key keys[2][5] = {
+        { SAMPI_KEY_PROPERTIES, SAMPI_KEY_PATTERN_PROPERTIES, SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_DYNAMIC_REF,
+          SAMPI_KEY_UNEVALUATED_PROPERTIES },
+        { SAMPI_KEY_PREFIX_ITEMS, SAMPI_KEY_ITEMS, SAMPI_KEY_CONTAINS, SAMPI_KEY_DYNAMIC_REF,
+          SAMPI_KEY_UNEVALUATED_ITEMS }
+    };
+    return keys[items][i];
+}
+
+/* Returns whether the schemas that a schema applies to the same value may evaluate members, or with `items` items. */
+static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, bool items, int depth)
+{
+    enum { DEEP = 16 };
+    static const sampi_schema_key keys[] = { SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                             SAMPI_KEY_REF,
+                                             SAMPI_KEY_ALL_OF,
+                                             SAMPI_KEY_ANY_OF,
+                                             SAMPI_KEY_ONE_OF,
+                                             SAMPI_KEY_IF,
+                                             SAMPI_KEY_THEN,
+                                             SAMPI_KEY_ELSE };
+    if (depth == DEEP || !sampi_schema_step(x, schema)) return true;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        int32_t at = sampi_keyword(x, schema, keys[k]);
+        if (at >= 0 && keys[k] == SAMPI_KEY_REF) at = sampi_schema_target(x, at);
+        const bool many = at >= 0 && (k == 0 || sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY);
+        for (int32_t i = many ? sampi_doc(x, at)->first : at; i >= 0; i = many ? sampi_doc(x, i)->next : -1) {
+            for (int e = 0; e < 5; e++)
+                if (sampi_keyword(x, i, sampi_schema_evaluating(items, e)) >= 0) return true;
+            if (sampi_applied_evaluate(x, i, items, depth + 1)) return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the schema of unevaluatedProperties, or with `items` of unevaluatedItems; -1 if there is none. It is an error
+   if other schemas may evaluate something: it means what additionalProperties means only where none does. */
+static SAMPI_COLD int32_t sampi_schema_unevaluated(sampi_schema *x, int32_t schema, bool items)
+{
+    const int32_t at = sampi_keyword(x, schema, sampi_schema_evaluating(items, 4));
+    if (at < 0 || sampi_doc(x, at)->kind == SAMPI_JSON_TRUE) return -1;
+    if (sampi_applied_evaluate(x, schema, items, 0) || (items && sampi_keyword(x, schema, SAMPI_KEY_CONTAINS) >= 0))
+        sampi_refuse(x, at, "not beside schemas that evaluate something");
+    return at;
+}
+
+/* Returns the schema of the members that neither properties nor patternProperties name; -1 if there is none. */
+static SAMPI_COLD int32_t sampi_schema_others(sampi_schema *x, int32_t schema)
+{
+    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    return others >= 0 ? others : sampi_schema_unevaluated(x, schema, false);
+}
+
 /* Returns the schema of the items behind the first ones (sampi_schema_prefix). Returns -1 if there is none, so that any
    item is allowed. Without an array of first items, additionalItems has no effect. */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
-    if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
-    return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+    if (items >= 0 && sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    if (items >= 0) items = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+    return items >= 0 ? items : sampi_schema_unevaluated(x, schema, true);
 }

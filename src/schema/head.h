@@ -218,7 +218,7 @@ enum {
     SAMPI_SCHEMA_CHOICES = 80,      /* the most choices within one another */
     SAMPI_SCHEMA_ASKED = 8,         /* the most questions within one another whether a schema is possible */
     SAMPI_SCHEMA_PREFIX = 4096,     /* the most items of an array that have schemas of their own */
-    SAMPI_SCHEMA_PATTERNS = 10,     /* the most patterns of one object */
+    SAMPI_SCHEMA_PATTERNS = 30,     /* the most patterns of one object */
     SAMPI_SCHEMA_DERIVED = 1 << 25, /* the number of steps of derivatives for one document */
     SAMPI_SCHEMA_SEARCH = 1 << 20,  /* and of a search for a text that some expression matches */
     SAMPI_SCHEMA_GLANCE = 1 << 15   /* and of such a search where its failure does no harm */

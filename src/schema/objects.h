@@ -98,9 +98,6 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
     if (least > o->least) sampi_object_least(o, least, sampi_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
     if (most < o->most) sampi_object_most(o, most, sampi_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_PROPERTIES)) >= 0 &&
-        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
-        sampi_refuse(x, at, "not supported");
 }
 
 /* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. With
@@ -139,7 +136,7 @@ static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_
 {
     int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
-    int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    int32_t others = sampi_schema_others(x, schema);
     int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, properties, name);
     bool possible = at < 0 || sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS)), matched = at >= 0;
     for (int32_t i = 0; i < o->patterns.n && possible; i++) {
@@ -276,7 +273,10 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                  uint32_t bits, uint64_t witnesses)
 {
+    enum { FEW = 10 }; /* more patterns have too many combinations, of which most match no name */
     if (x->status || names.n == 0) return SAMPI_NEVER;
+    if (o->patterns.n > FEW && (!sampi_schema_step(x, SAMPI_HERE) || !sampi_texts_possible(x, names)))
+        return SAMPI_NEVER;
     if (i < o->patterns.n) {
         sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
@@ -564,7 +564,7 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
     if (o.patterns.n > SAMPI_SCHEMA_PATTERNS)
-        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 10 patterns at once");
+        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 30 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {

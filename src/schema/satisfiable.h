@@ -140,7 +140,7 @@ static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         if (sampi_schema_is_dead(x, i)) return i;
     at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    const int32_t others = sampi_schema_others(x, schema);
     const bool closed = others >= 0 && sampi_doc(x, others)->kind == SAMPI_JSON_FALSE &&
                         sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
     for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_doc(x, i)->next) {
