@@ -15,10 +15,18 @@ bindings: | $(B)
 	  awk -v make=$${b%:*} -f src/bindings/functions.awk src/bindings/functions.txt $$f > $(B)/made.txt || exit 1; \
 	  cmp -s $(B)/made.txt $$f || { cp $(B)/made.txt $$f && echo "$$f"; }; done
 
+DECLINED = awk -f src/schema/declined.awk $(sort $(wildcard src/schema/*.h)) src/grammar/regex.h src/grammar/README.md
+
+## declined: write the table of what schemas are declined for into src/grammar/README.md, from the texts of the rooms
+declined: | $(B)
+	@$(DECLINED) > $(B)/made.txt && { cmp -s $(B)/made.txt src/grammar/README.md || cp $(B)/made.txt src/grammar/README.md; }
+
 # what make test and .ci/run ask: are they what src/ makes?
 test-rooms: | $(B)
 	@for h in sampling.h sampling_gpu.h; do awk -v dir=src -f src/headers.awk src/$$h | cmp -s - $$h || \
 	  { echo "$$h is not what src/ makes of it: change the rooms in src/, then run \"make headers\"" >&2; exit 1; }; done
+	@$(DECLINED) | cmp -s - src/grammar/README.md || \
+	  { echo "src/grammar/README.md does not say what is declined: run \"make declined\"" >&2; exit 1; }
 	@awk -f tests/tools/rooms.awk src/README.md $(SPINES) $(ROOMS)
 	@echo "rooms: sampling.h and sampling_gpu.h are what src/ makes"
 
@@ -90,4 +98,4 @@ man: $(B)/sampling.3
 $(B)/sampling.3: src/package/man.awk sampling.h | $(B)
 	awk -f $< sampling.h > $@
 
-.PHONY: headers bindings test-rooms single sizes lib install uninstall man
+.PHONY: headers bindings declined test-rooms single sizes lib install uninstall man
