@@ -238,7 +238,7 @@ static float at_a_sum(source *rng, const logits *l, params p)
 TEST(test_random_rows)
 {
     source rng = source_stream(6000);
-    size_t off = 0, all = cases(10000, 1000);
+    size_t off = 0, anywhere = 0, all = cases(10000, 1000);
     for (size_t c = 0; c < all; c++) {
         logits *l = row_of(float_types[c % 4], make_length(&rng));
         make_row(&rng, l);
@@ -259,31 +259,14 @@ TEST(test_random_rows)
         size_t at = reference(l, p, want, &slack);
         if (p.random == 0.0f) assert_num(at, 0);
         off += slack > 0.0L;
+        anywhere += slack > 0.0L && c % 3;
         if (slack > 4e-7L)
             test_fail(__FILE__, __LINE__, "case %zu: off by %.3Lg of the mass; n %zu, r %.9g, p %.9g, k %d, t %.9g",
                       c, slack, l->n, (double)p.random, (double)p.topp, (int)p.topk, (double)p.temperature);
     }
     samp_isa_force(NULL);
-    assert_true(off < all / 4); /* but for thresholds put next to a sum on purpose there is none */
-}
-
-/* Thresholds anywhere: then the reference agrees without any slack. */
-TEST(test_long_double_reference)
-{
-    source rng = source_stream(6100);
-    size_t differ = 0, all = cases(10000, 1000) / 3;
-    for (size_t c = 0; c < all; c++) {
-        logits *l = row_of(float_types[c % 4], make_length(&rng));
-        long double slack;
-        make_row(&rng, l);
-        params p = make_params(&rng, l->n);
-        p.random = (float)uniform(&rng);
-        if (p.random >= 1.0f) p.random = 0.5f;
-        sort_row(l);
-        reference(l, p, run(l, p, 0), &slack);
-        differ += slack > 0.0L;
-    }
-    if (differ > all / 500) test_fail(__FILE__, __LINE__, "%zu of %zu rows differ", differ, all);
+    assert_true(off < all / 4);
+    assert_true(anywhere <= all / 500); /* but for thresholds put next to a sum on purpose there is hardly one */
 }
 
 /* Every f16 and bf16 there is. */

@@ -437,15 +437,9 @@ static void play_many(uint64_t n, bool sampled)
     assert_true(steps > (int)n);
 }
 
-TEST(test_random_searches)
-{
-    play_many(cases(100000, 100), false);
-}
+TEST(test_random_searches) { play_many(cases(100000, 100), false); }
 
-TEST(test_sampled_searches)
-{
-    play_many(cases(100000, 100) / 4, true);
-}
+TEST(test_sampled_searches) { play_many(cases(100000, 100) / 4, true); }
 
 /* -------------------------------------------------------------------------------------------------- all texts */
 
@@ -524,6 +518,7 @@ TEST(test_all_texts)
    their scores, and the number of steps. Token 3 ends a text; a text has at most 5 tokens. */
 TEST(test_transformers_rules)
 {
+    enum { HEURISTIC = SAMP_EARLY_HEURISTIC, ALWAYS = SAMP_EARLY_ALWAYS, EXACT = SAMP_EARLY_EXACT };
     static const float p[5][4] = { { .40f, .30f, .20f, .10f }, /* the first token, then behind 0, 1, 2 */
                                    { .10f, .30f, .20f, .40f },
                                    { .25f, .15f, .45f, .15f },
@@ -531,30 +526,21 @@ TEST(test_transformers_rules)
     static const struct {
         int n_beams, n_groups;
         float length_penalty, diversity_penalty;
-        samp_early_stopping early;
-        int steps, n_found;
+        int early, steps, n_found;
         const char *text[4];
         double score[4];
     } c[] = {
-        { 2, 1, 1.0f, 0.0f, SAMP_EARLY_HEURISTIC, 4, 2, { "123", "0123" }, { -0.837769, -0.857399 } },
-        { 2, 1, 1.0f, 0.0f, SAMP_EARLY_ALWAYS, 3, 2, { "123", "03" }, { -0.837769, -0.916291 } },
-        { 2, 1, 1.0f, 0.0f, SAMP_EARLY_EXACT, 5, 2, { "123", "0123" }, { -0.837769, -0.857399 } },
-        { 2, 1, 0.0f, 0.0f, SAMP_EARLY_HEURISTIC, 3, 2, { "03", "123" }, { -1.832581, -2.513306 } },
-        { 3, 1, 2.0f, 0.0f, SAMP_EARLY_EXACT, 5, 3, { "0123", "01203", "01012" }, { -0.21435, -0.21778, -0.220362 } },
-        { 3,
-          1,
-          -1.0f,
-          0.0f,
-          SAMP_EARLY_HEURISTIC,
-          4,
-          3,
-          { "03", "123", "023" },
-          { -3.665163, -7.539918, -9.109663 } },
+        { 2, 1, 1.0f, 0.0f, HEURISTIC, 4, 2, { "123", "0123" }, { -0.837769, -0.857399 } },
+        { 2, 1, 1.0f, 0.0f, ALWAYS, 3, 2, { "123", "03" }, { -0.837769, -0.916291 } },
+        { 2, 1, 1.0f, 0.0f, EXACT, 5, 2, { "123", "0123" }, { -0.837769, -0.857399 } },
+        { 2, 1, 0.0f, 0.0f, HEURISTIC, 3, 2, { "03", "123" }, { -1.832581, -2.513306 } },
+        { 3, 1, 2.0f, 0.0f, EXACT, 5, 3, { "0123", "01203", "01012" }, { -0.21435, -0.21778, -0.220362 } },
+        { 3, 1, -1.0f, 0.0f, HEURISTIC, 4, 3, { "03", "123", "023" }, { -3.665163, -7.539918, -9.109663 } },
         { 4,
           2,
           1.0f,
           0.5f,
-          SAMP_EARLY_HEURISTIC,
+          HEURISTIC,
           4,
           4,
           { "123", "0123", "23", "03" },
@@ -563,7 +549,7 @@ TEST(test_transformers_rules)
           2,
           1.0f,
           1.5f,
-          SAMP_EARLY_ALWAYS,
+          ALWAYS,
           3,
           4,
           { "123", "03", "23", "3" },
@@ -571,9 +557,16 @@ TEST(test_transformers_rules)
     };
     const samp_token end = 3;
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
-        samp_beam_params set = {
-            c[i].n_beams, c[i].n_groups, 5, c[i].length_penalty, c[i].diversity_penalty, c[i].early, &end, 1, 0, false
-        };
+        samp_beam_params set = { c[i].n_beams,
+                                 c[i].n_groups,
+                                 5,
+                                 c[i].length_penalty,
+                                 c[i].diversity_penalty,
+                                 (samp_early_stopping)c[i].early,
+                                 &end,
+                                 1,
+                                 0,
+                                 false };
         samp_beams *b = samp_beams_init(&set, NULL);
         samp_token tokens[4];
         int32_t parents[4], n = 1;
@@ -1123,11 +1116,11 @@ TEST(test_unmask_errors)
     assert_true(tokens[0] == -1 && tokens[1] == -1);
     row[1][0] = 0;
     const samp_unmask_params bad[] = {
-        { SAMP_UNMASK_CONFIDENCE, 0, 0, 0, 0 },    { SAMP_UNMASK_THRESHOLD, -1, 0.5f, 0, 0 },
-        { SAMP_UNMASK_THRESHOLD, 0, 0, 0, 0 },     { SAMP_UNMASK_THRESHOLD, 0, 1.5f, 0, 0 },
+        { SAMP_UNMASK_CONFIDENCE, 0, 0, 0, 0 },     { SAMP_UNMASK_THRESHOLD, -1, 0.5f, 0, 0 },
+        { SAMP_UNMASK_THRESHOLD, 0, 0, 0, 0 },      { SAMP_UNMASK_THRESHOLD, 0, 1.5f, 0, 0 },
         { SAMP_UNMASK_ENTROPY_BOUND, 0, -1, 0, 0 }, { (samp_unmask_rule)8, 1, 0, 0, 0 },
-        { SAMP_UNMASK_INDEPENDENT, 0, -1, 0, 0 },  { SAMP_UNMASK_INDEPENDENT, 0, 1.5f, 0, 0 },
-        { SAMP_UNMASK_RANDOM, 1, 0, 0, 1 },        { SAMP_UNMASK_THRESHOLD, 0, 0.5f, 0, 1 },
+        { SAMP_UNMASK_INDEPENDENT, 0, -1, 0, 0 },   { SAMP_UNMASK_INDEPENDENT, 0, 1.5f, 0, 0 },
+        { SAMP_UNMASK_RANDOM, 1, 0, 0, 1 },         { SAMP_UNMASK_THRESHOLD, 0, 0.5f, 0, 1 },
         { SAMP_UNMASK_CONFIDENCE, 1, 0, 0, -1 }
     };
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
