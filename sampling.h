@@ -225,97 +225,98 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10726 watermark/text.h                27186 grammar/history.h
-     323 api/config.h                    10912 watermark/draw.h                27292 grammar/waiting.h
-     354 api/types.h                     11117 samplers/mirostat.h             27599 grammar/repeated.h
-     676 api/missing.h                   11340 samplers/adaptive_p.h           27675 grammar/room.h
-     691 api/sample.h                    11489 samplers/ras.h                  28065 grammar/sampler.h
-     893 api/chains.h                    11552 samplers/replay.h               28319 grammar/warming.h
-    1199 api/samplers.h                  11603 samplers/custom.h               28554 grammar/forced.h
-    1593 api/gumbel.h                    11652 config/describe.h               28756 grammar/hooks.h
-    1622 api/operator.h                  11821 config/from_params.h            28877 schema/head.h
-    1681 api/kv.h                        11877 config/orders.h                 29093 schema/errors.h
-    1878 api/llama_cpp.h                 12149 config/numbers.h                29208 schema/collections.h
-    1926 api/text_error.h                12294 config/set.h                    29241 schema/references.h
-    1945 api/grammar.h                   12470 config/texts.h                  29557 schema/strings.h
-    2317 api/shards.h                    12649 config/settings.h               29622 schema/numbers.h
-    2430 api/peers.h                     12764 life/rollback.h                 29843 schema/sets.h
-    2576 api/drafts.h                    13002 life/chain.h                    30119 schema/formats.h
-    2735 api/constraints.h               13298 life/members.h                  30475 schema/scalars.h
-    3138 api/watermark.h                 13408 life/update.h                   30791 schema/styles.h
-    3312 api/stop.h                      13578 life/copy.h                     30947 schema/goals.h
-    3452 api/vocab.h                     13747 rows/row.h                      31249 schema/tagged.h
-    3495 api/search.h                    13947 rows/reserve.h                  31322 schema/alternatives.h
-    3677 api/parts.h                     14024 rows/pieces.h                   31860 schema/objects.h
-    3729 base/switches.h                 14133 rows/compact.h                  32469 schema/arrays.h
-    4032 base/random.h                   14313 rows/sums.h                     32832 schema/satisfiable.h
-    4052 base/mt19937.h                  14440 rows/changes.h                  33000 schema/whole.h
-    4124 base/exact.h                    14517 rows/cuts.h                     33183 tags/head.h
-    4341 base/bits128.h                  14973 rows/typical.h                  33310 tags/words.h
-    4417 base/elements.h                 15281 rows/tail_free.h                33426 tags/inside.h
-    4543 watermark/colours.h             15349 rows/selecting.h                33570 tags/formats.h
-    4606 kernels/llama_cpp/contract.h    15492 rows/mirostat.h                 34015 tags/models.h
-    4628 kernels/contract.h              15572 watermark/rows.h                34264 grammar/grammars.h
-    4714 kernels/scalar.h                15682 rows/flat.h                     34332 peers/tables.h
-    4918 kernels/llama_cpp/scalar.h      15752 rows/logprobs.h                 34791 peers/values.h
-    4927 kernels/sets.h                  15895 rows/support.h                  35287 peers/llama_server.h
-    4976 kernels/vectors.h               16040 rows/step.h                     35355 peers/stops.h
-    5058 kernels/avx512.h                16057 run/apply.h                     35414 peers/wishes.h
-    5143 kernels/avx2.h                  16123 run/writing.h                   35456 peers/fields.h
-    5207 kernels/sse2.h                  16222 run/arrays.h                    35767 peers/requests.h
-    5224 kernels/neon.h                  16310 run/walk.h                      35975 vocab/pieces.h
-    5247 kernels/wasm.h                  16418 run/again.h                     36153 vocab/tokenizer_json.h
-    5263 kernels/generic.h               16483 run/finish.h                    36371 vocab/gguf.h
-    5283 kernels/shared.h                16524 run/draw.h                      36546 shards/head.h
-    5407 kernels/passes.h                16612 run/sample.h                    36631 shards/bytes.h
-    6091 kernels/llama_cpp/passes.h      16749 run/explain.h                   36728 shards/merging.h
-    6143 kernels/check.h                 16864 watermark/making.h              37017 shards/row.h
-    6165 kernels/dispatch.h              17085 watermark/tails.h               37140 shards/answers.h
-    6364 core/thresholds.h               17182 watermark/detect.h              37584 shards/logprobs.h
-    6459 core/array.h                    17407 run/verify.h                    37842 shards/taking.h
-    6874 core/table.h                    17512 run/batch.h                     37979 shards/asking.h
-    7045 core/windows.h                  17698 run/replay.h                    38109 shards/prefix.h
-    7133 constraints/record.h            17783 run/guide.h                     38332 shards/plans.h
-    7203 watermark/record.h              17824 life/state.h                    38778 samplers/plans.h
-    7222 rows/work.h                     17985 operator/weights.h              39040 shards/way.h
-    7255 life/past.h                     18060 operator/search.h               39186 shards/memory.h
-    7314 core/record.h                   18191 operator/run.h                  39249 shards/batch.h
-    7479 core/plans.h                    18351 kv/cells.h                      39653 drafts/head.h
-    7505 core/fields.h                   18375 kv/making.h                     39704 drafts/block.h
-    7602 core/owners.h                   18595 kv/slot.h                       39886 drafts/tree.h
-    7669 core/mt19937.h                  18727 kv/sequences.h                  40009 drafts/relaxed.h
-    7724 core/no_mt19937.h               18857 kv/data.h                       40090 drafts/ngram.h
-    7748 core/making.h                   18986 kv/update.h                     40226 search/head.h
-    7906 core/streams.h                  19104 kv/state.h                      40433 search/rows.h
-    7942 life/state_fields.h             19303 llama_cpp/functions.h           40515 search/states.h
-    8030 samplers/llama_cpp.h            19365 llama_cpp/object.h              40602 search/beams.h
-    8170 samplers/logit_bias.h           19418 llama_cpp/vocabulary.h          40985 search/unmask.h
-    8254 samplers/patch.h                19493 text/reading.h                  41131 text/automaton.h
-    8302 samplers/penalties.h            19599 text/strings.h                  41202 grammar/patterns.h
-    8444 samplers/dry.h                  19697 text/values.h                   41351 constraints/automaton.h
-    8976 samplers/cut.h                  19851 text/documents.h                41390 constraints/making.h
-    8996 samplers/top_n_sigma.h          19924 grammar/head.h                  41636 constraints/sampler.h
-    9132 samplers/top_k.h                19928 grammar/tree.h                  41725 constraints/constructors.h
-    9187 samplers/tail_free.h            20578 grammar/building.h              42093 constraints/patterns.h
-    9304 samplers/typical.h              20987 grammar/finishing.h             42182 constraints/looking.h
-    9365 samplers/top_p.h                21293 grammar/reading.h               42252 constraints/thinking.h
-    9401 samplers/min_p.h                21382 grammar/gbnf.h                  42495 constraints/schedule.h
-    9437 samplers/by_sums.h              21675 grammar/regex.h                 42578 constraints/accepting.h
-    9566 samplers/top_h.h                22092 grammar/derivatives.h           42759 constraints/drawing.h
-    9616 samplers/min_k.h                22783 grammar/searching.h             42996 constraints/state.h
-    9675 samplers/xtc.h                  23067 grammar/vocabulary.h            43060 constraints/kind.h
-    9796 samplers/infill.h               23521 grammar/triggers.h              43119 constraints/top_p_decay.h
-    9903 samplers/temperature.h          23995 grammar/matcher.h               43195 constraints/timestamps.h
-   10072 samplers/smoothing.h            24299 grammar/cache.h                 43389 constraints/accessors.h
-   10153 samplers/softmax.h              24582 grammar/moving.h                43496 stop/head.h
-   10182 samplers/drafted.h              25033 grammar/visits.h                43561 stop/search.h
-   10207 samplers/greedy.h               25323 grammar/states.h                43682 stop/making.h
-   10237 samplers/choose.h               25500 grammar/unique.h                43839 stop/text.h
-   10323 samplers/ratio.h                25637 grammar/items.h                 43991 stop/patterns.h
-   10387 samplers/draw.h                 25769 grammar/masks.h                 44063 stop/settings.h
-   10477 samplers/dist.h                 26013 grammar/runs.h                  44094 core/kinds.h
-   10503 samplers/gumbel.h               26225 grammar/entries.h               44136 base/restore.h
-   10613 watermark/function.h            26821 grammar/accepting.h             44149 api/license.h
+       2 api/opening.h                   10917 watermark/draw.h                27565 grammar/waiting.h
+     324 api/config.h                    11122 samplers/mirostat.h             27872 grammar/repeated.h
+     355 api/types.h                     11345 samplers/adaptive_p.h           27948 grammar/room.h
+     677 api/missing.h                   11494 samplers/ras.h                  28338 grammar/sampler.h
+     692 api/sample.h                    11557 samplers/replay.h               28592 grammar/warming.h
+     894 api/chains.h                    11608 samplers/custom.h               28827 grammar/forced.h
+    1200 api/samplers.h                  11657 config/describe.h               29029 grammar/hooks.h
+    1594 api/gumbel.h                    11826 config/from_params.h            29150 schema/head.h
+    1623 api/operator.h                  11882 config/orders.h                 29366 schema/errors.h
+    1682 api/kv.h                        12154 config/numbers.h                29481 schema/collections.h
+    1879 api/llama_cpp.h                 12299 config/set.h                    29514 schema/references.h
+    1927 api/text_error.h                12475 config/texts.h                  29830 schema/strings.h
+    1946 api/grammar.h                   12654 config/settings.h               29895 schema/numbers.h
+    2322 api/shards.h                    12769 life/rollback.h                 30116 schema/sets.h
+    2435 api/peers.h                     13007 life/chain.h                    30392 schema/formats.h
+    2581 api/drafts.h                    13303 life/members.h                  30748 schema/scalars.h
+    2740 api/constraints.h               13413 life/update.h                   31064 schema/styles.h
+    3143 api/watermark.h                 13583 life/copy.h                     31220 schema/goals.h
+    3317 api/stop.h                      13752 rows/row.h                      31522 schema/tagged.h
+    3457 api/vocab.h                     13952 rows/reserve.h                  31595 schema/alternatives.h
+    3500 api/search.h                    14029 rows/pieces.h                   32133 schema/objects.h
+    3682 api/parts.h                     14138 rows/compact.h                  32742 schema/arrays.h
+    3734 base/switches.h                 14318 rows/sums.h                     33105 schema/satisfiable.h
+    4037 base/random.h                   14445 rows/changes.h                  33273 schema/whole.h
+    4057 base/mt19937.h                  14522 rows/cuts.h                     33456 tags/head.h
+    4129 base/exact.h                    14978 rows/typical.h                  33583 tags/words.h
+    4346 base/bits128.h                  15286 rows/tail_free.h                33699 tags/inside.h
+    4422 base/elements.h                 15354 rows/selecting.h                33843 tags/formats.h
+    4548 watermark/colours.h             15497 rows/mirostat.h                 34288 tags/models.h
+    4611 kernels/llama_cpp/contract.h    15577 watermark/rows.h                34537 grammar/grammars.h
+    4633 kernels/contract.h              15687 rows/flat.h                     34605 peers/tables.h
+    4719 kernels/scalar.h                15757 rows/logprobs.h                 35064 peers/values.h
+    4923 kernels/llama_cpp/scalar.h      15900 rows/support.h                  35560 peers/llama_server.h
+    4932 kernels/sets.h                  16045 rows/step.h                     35628 peers/stops.h
+    4981 kernels/vectors.h               16062 run/apply.h                     35687 peers/wishes.h
+    5063 kernels/avx512.h                16128 run/writing.h                   35729 peers/fields.h
+    5148 kernels/avx2.h                  16227 run/arrays.h                    36040 peers/requests.h
+    5212 kernels/sse2.h                  16315 run/walk.h                      36248 vocab/pieces.h
+    5229 kernels/neon.h                  16423 run/again.h                     36426 vocab/tokenizer_json.h
+    5252 kernels/wasm.h                  16488 run/finish.h                    36644 vocab/gguf.h
+    5268 kernels/generic.h               16529 run/draw.h                      36819 shards/head.h
+    5288 kernels/shared.h                16617 run/sample.h                    36904 shards/bytes.h
+    5412 kernels/passes.h                16754 run/explain.h                   37001 shards/merging.h
+    6096 kernels/llama_cpp/passes.h      16869 watermark/making.h              37290 shards/row.h
+    6148 kernels/check.h                 17090 watermark/tails.h               37413 shards/answers.h
+    6170 kernels/dispatch.h              17187 watermark/detect.h              37857 shards/logprobs.h
+    6369 core/thresholds.h               17412 run/verify.h                    38115 shards/taking.h
+    6464 core/array.h                    17517 run/batch.h                     38252 shards/asking.h
+    6879 core/table.h                    17703 run/replay.h                    38382 shards/prefix.h
+    7050 core/windows.h                  17788 run/guide.h                     38605 shards/plans.h
+    7138 constraints/record.h            17829 life/state.h                    39051 samplers/plans.h
+    7208 watermark/record.h              17990 operator/weights.h              39313 shards/way.h
+    7227 rows/work.h                     18065 operator/search.h               39459 shards/memory.h
+    7260 life/past.h                     18196 operator/run.h                  39522 shards/batch.h
+    7319 core/record.h                   18356 kv/cells.h                      39926 drafts/head.h
+    7484 core/plans.h                    18380 kv/making.h                     39977 drafts/block.h
+    7510 core/fields.h                   18600 kv/slot.h                       40159 drafts/tree.h
+    7607 core/owners.h                   18732 kv/sequences.h                  40282 drafts/relaxed.h
+    7674 core/mt19937.h                  18862 kv/data.h                       40363 drafts/ngram.h
+    7729 core/no_mt19937.h               18991 kv/update.h                     40499 search/head.h
+    7753 core/making.h                   19109 kv/state.h                      40706 search/rows.h
+    7911 core/streams.h                  19308 llama_cpp/functions.h           40788 search/states.h
+    7947 life/state_fields.h             19370 llama_cpp/object.h              40875 search/beams.h
+    8035 samplers/llama_cpp.h            19423 llama_cpp/vocabulary.h          41258 search/unmask.h
+    8175 samplers/logit_bias.h           19498 text/reading.h                  41404 text/automaton.h
+    8259 samplers/patch.h                19604 text/strings.h                  41475 grammar/patterns.h
+    8307 samplers/penalties.h            19702 text/values.h                   41619 constraints/automaton.h
+    8449 samplers/dry.h                  19856 text/documents.h                41658 constraints/making.h
+    8981 samplers/cut.h                  19929 grammar/head.h                  41904 constraints/sampler.h
+    9001 samplers/top_n_sigma.h          19933 grammar/tree.h                  41993 constraints/constructors.h
+    9137 samplers/top_k.h                20603 grammar/building.h              42361 constraints/patterns.h
+    9192 samplers/tail_free.h            21074 grammar/places.h                42450 constraints/looking.h
+    9309 samplers/typical.h              21254 grammar/finishing.h             42520 constraints/thinking.h
+    9370 samplers/top_p.h                21562 grammar/reading.h               42763 constraints/schedule.h
+    9406 samplers/min_p.h                21654 grammar/gbnf.h                  42846 constraints/accepting.h
+    9442 samplers/by_sums.h              21947 grammar/regex.h                 43027 constraints/drawing.h
+    9571 samplers/top_h.h                22348 grammar/derivatives.h           43264 constraints/state.h
+    9621 samplers/min_k.h                23056 grammar/searching.h             43328 constraints/kind.h
+    9680 samplers/xtc.h                  23341 grammar/vocabulary.h            43387 constraints/top_p_decay.h
+    9801 samplers/infill.h               23795 grammar/triggers.h              43463 constraints/timestamps.h
+    9908 samplers/temperature.h          24268 grammar/matcher.h               43657 constraints/accessors.h
+   10077 samplers/smoothing.h            24572 grammar/cache.h                 43764 stop/head.h
+   10158 samplers/softmax.h              24855 grammar/moving.h                43829 stop/search.h
+   10187 samplers/drafted.h              25306 grammar/visits.h                43950 stop/making.h
+   10212 samplers/greedy.h               25596 grammar/states.h                44107 stop/text.h
+   10242 samplers/choose.h               25773 grammar/unique.h                44259 stop/patterns.h
+   10328 samplers/ratio.h                25910 grammar/items.h                 44331 stop/settings.h
+   10392 samplers/draw.h                 26042 grammar/masks.h                 44362 core/kinds.h
+   10482 samplers/dist.h                 26286 grammar/runs.h                  44404 base/restore.h
+   10508 samplers/gumbel.h               26498 grammar/entries.h               44417 api/license.h
+   10618 watermark/function.h            27094 grammar/accepting.h
+   10731 watermark/text.h                27459 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1966,7 +1967,11 @@ typedef struct samp_grammar samp_grammar;
               {m,n}, tokens <[id]> and <text>, ! before a token. A rule may call itself at any place. Byte 0 is allowed
               only where a literal or a class names it by itself (\x00, but not a range, [^a] or .); llama.cpp never
               allows byte 0.
-     Regex    Regular expressions are those of ECMA-262 without lookaround, \b, \p and backreferences.
+     Regex    Regular expressions are those of ECMA-262 without lookbehind, \p and backreferences. Lookahead, \b and \B
+              may be anywhere: what they demand is a condition on the rest of the text, so a token after which nothing
+              satisfies it is masked. Beyond ECMA-262, (?i) in front of the expression and (?i:...) make the letters A
+              to Z equal a to z, (?-i:...) ends that, and (?P<name>...) is a group. Triggers, bans and stops have
+              neither lookahead nor \b.
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
@@ -19944,7 +19949,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
     SAMPI_NODE_REPEAT, /* a, at least b and at most c times (c = -1: any number) */
-    SAMPI_NODE_GROUP,  /* matches a; b says why it is a group (SAMPI_GROUP_*); only triggers have groups */
+    SAMPI_NODE_GROUP,  /* a part of a regular expression; b says why it is a group (SAMPI_GROUP_*) */
     SAMPI_NODE_AND,    /* the texts that both a and b match */
     SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
     SAMPI_NODE_REF,    /* whatever rule number a matches */
@@ -19954,7 +19959,10 @@ typedef enum sampi_node_kind {
     /* The set b of a MEMBERS node, if it is not EMPTY: b bytes in the pool, with a bit for each member. */
     SAMPI_NODE_SEEN,
     /* the rest of a decimal number that is a multiple of a; the numbers b and c are described below */
-    SAMPI_NODE_MULTIPLE
+    SAMPI_NODE_MULTIPLE,
+    /* what the regular expression a, which has groups, matches from a place b on (places.h); c: whether that may be the
+       empty text */
+    SAMPI_NODE_PLACED
 } sampi_node_kind;
 
 /* The numbers of a MULTIPLE node. b is the remainder modulo a of the digits that were read. c % 8 is one of the
@@ -19972,8 +19980,17 @@ enum {
 
 /* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* a group without capture, which keeps its alternatives apart from the rest */
-    SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
+    SAMPI_GROUP_NONE = -1,      /* a group without capture, which keeps its alternatives apart from the rest */
+    SAMPI_GROUP_LAZY = -2,      /* the group is a lazy REPEAT, which tries fewer repetitions first */
+    SAMPI_GROUP_BEGIN = -3,     /* ^: the text begins here */
+    SAMPI_GROUP_END = -4,       /* $: the text ends here */
+    SAMPI_GROUP_AHEAD = -5,     /* (?=...): the rest of the text is one of a */
+    SAMPI_GROUP_NOT_AHEAD = -6, /* (?!...): it is none of a */
+    SAMPI_GROUP_EDGE = -7,      /* \\b: one end of a word; a: a SEQ of what may be behind: a word, or not */
+    SAMPI_GROUP_NO_EDGE = -8,   /* \\B; a: the same */
+    SAMPI_GROUP_AGAIN = -9,     /* the rest a of a REPEAT; c: bit 0: none need follow; FRESH: of the place before it */
+    SAMPI_GROUP_WORD = -10,     /* a is a character of a word */
+    SAMPI_GROUP_OTHER = -11     /* a is another character */
 };
 
 /* Facts about a node, as bits of `facts`. */
@@ -20447,6 +20464,14 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
             return (uint8_t)(a & (shared | passed));
         case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
         case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
+        case SAMPI_NODE_PLACED: return SAMPI_FACT_AND | (e->c ? SAMPI_FACT_EMPTY : 0);
+        case SAMPI_NODE_GROUP: /* see places.h */
+            if (e->b > SAMPI_GROUP_BEGIN) return 0;
+            if (e->b <= SAMPI_GROUP_WORD) return SAMPI_FACT_AND;
+            if (e->b == SAMPI_GROUP_END) return SAMPI_FACT_CALLS;
+            if (e->b >= SAMPI_GROUP_NOT_AHEAD && e->b <= SAMPI_GROUP_AHEAD)
+                return SAMPI_FACT_CALLS | (sampi_facts_of(t, e->a) & SAMPI_FACT_AND);
+            return SAMPI_FACT_CALLS | SAMPI_FACT_AND;
         default: return 0;
     }
 }
@@ -20635,6 +20660,18 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
+/* Returns whether a quick look shows that n matches every string of bytes. */
+static bool sampi_is_everything(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    if (e->kind == SAMPI_NODE_NOT) return e->a == SAMPI_NEVER;
+    if (!sampi_is_all(t, n) || sampi_at(t, e->a)->kind != SAMPI_NODE_SET) return false;
+    const uint8_t *bytes = sampi_bytes_at(t, sampi_at(t, e->a)->a);
+    int32_t i = 0;
+    while (i < 32 && bytes[i] == 0xff) i++;
+    return i == 32;
+}
+
 /* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
    [^"]*" does. */
 typedef struct sampi_cover {
@@ -20726,7 +20763,56 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
     sampi_cover cover;
     const sampi_expr *e = sampi_at(t, b);
     return e->kind == SAMPI_NODE_NOT &&
-           (e->a == a || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+           (e->a == a || sampi_is_everything(t, e->a) || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+}
+
+/* Returns the node for every string of bytes that n does not match. */
+static sampi_node sampi_tree_not(sampi_tree *t, sampi_node n)
+{
+    if (n >= 0 && sampi_at(t, n)->kind == SAMPI_NODE_NOT) return sampi_at(t, n)->a;
+    return n < 0 ? n : sampi_tree_node(t, SAMPI_NODE_NOT, n, 0, 0);
+}
+
+/* Returns whether n, or one of its alternatives, ends with a PLACED node. */
+static bool sampi_ends_placed(const sampi_tree *t, sampi_node n)
+{
+    for (bool more = sampi_at(t, n)->facts & SAMPI_FACT_AND; more; n = sampi_at(t, n)->b) {
+        more = sampi_at(t, n)->kind == SAMPI_NODE_ALT;
+        sampi_node end = more ? sampi_at(t, n)->a : n;
+        while (sampi_at(t, end)->kind == SAMPI_NODE_SEQ || sampi_at(t, end)->kind == SAMPI_NODE_AND)
+            end = sampi_at(t, end)->b;
+        if (sampi_at(t, end)->kind == SAMPI_NODE_PLACED) return true;
+    }
+    return false;
+}
+
+static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b);
+
+/* Does the work of sampi_tree_and where a PLACED node, which may lead to itself, needs a form in which few nodes have
+   the same texts. */
+static sampi_node sampi_tree_and_placed(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    const sampi_expr x = *sampi_at(t, a), e = *sampi_at(t, b);
+    const bool ways = x.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, a);
+    if (ways || (e.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, b))) {
+        const sampi_node one = ways ? b : a;
+        sampi_node all = SAMPI_NEVER, rest = ways ? a : b;
+        for (; all >= 0 && sampi_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_at(t, rest)->b)
+            all = sampi_tree_alt(t, all, sampi_tree_and(t, sampi_at(t, rest)->a, one));
+        return sampi_tree_alt(t, all, sampi_tree_and(t, rest, one));
+    }
+    if (x.kind == SAMPI_NODE_AND) return sampi_tree_and(t, x.a, sampi_tree_and(t, x.b, b));
+    const bool list = e.kind == SAMPI_NODE_AND;
+    const sampi_node first = list ? e.a : b;
+    if (list && (a == e.a || a == e.b)) return b;
+    if (x.kind == SAMPI_NODE_NOT && sampi_at(t, first)->kind == SAMPI_NODE_NOT) {
+        a = sampi_tree_not(t, sampi_tree_alt(t, x.a, sampi_at(t, first)->a));
+        return list ? sampi_tree_and(t, a, e.b) : a;
+    }
+    if (x.kind == SAMPI_NODE_NOT || (sampi_at(t, first)->kind != SAMPI_NODE_NOT && a < first))
+        return sampi_tree_node(t, SAMPI_NODE_AND, a, b, 0);
+    if (list) a = sampi_tree_and(t, a, e.b);
+    return a <= SAMPI_NEVER ? a : sampi_tree_node(t, SAMPI_NODE_AND, first, a, 0);
 }
 
 /* Returns the node for the texts that both a and b match. */
@@ -20735,12 +20821,13 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b) return a;
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
-    if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
-    if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    if (sampi_is_everything(t, a)) return b;
+    if (sampi_is_everything(t, b)) return a;
     if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
     sampi_cover cover;
     if (sampi_cover_of(t, a, &cover) && sampi_is_covered(t, b, &cover)) return b;
     if (sampi_cover_of(t, b, &cover) && sampi_is_covered(t, a, &cover)) return a;
+    if (sampi_ends_placed(t, a) || sampi_ends_placed(t, b)) return sampi_tree_and_placed(t, a, b);
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
@@ -20984,6 +21071,186 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
     return node;
 }
 
+/* ---- src/grammar/places.h ---- */
+/* ---- regular expressions: what depends on a place ----
+  ^, $, \b, \B and lookahead look at what is before or behind a place of the text. */
+
+/* What is before a place, as bits. FRESH: the present repetition has matched nothing yet, so it must not end here. */
+enum { SAMPI_PLACE_BEGIN = 1, SAMPI_PLACE_WORD = 2, SAMPI_PLACE_FRESH = 4 };
+
+/* How many parts of an expression are visited while it is read; what is left then is visited while texts are. */
+enum { SAMPI_PLACE_PATIENCE = 4096 };
+
+/* The work on one expression: how many parts may still be visited, and how deep the present call is. */
+typedef struct sampi_resolving {
+    sampi_tree *tree;
+    int32_t patience, depth;
+} sampi_resolving;
+
+/* Returns whether n matches the empty text if the text ends at this place. */
+static bool sampi_resolve_ends(const sampi_tree *t, sampi_node n, int32_t place)
+{
+    for (;;) {
+        const sampi_expr *whole = sampi_at(t, n), *e = whole->kind == SAMPI_NODE_SEQ ? sampi_at(t, whole->a) : whole;
+        bool is = e->facts & SAMPI_FACT_EMPTY;
+        if (e->kind == SAMPI_NODE_SEQ) is = sampi_resolve_ends(t, whole->a, place);
+        if (e->kind == SAMPI_NODE_REPEAT) is = e->b == 0 || sampi_resolve_ends(t, e->a, place);
+        for (const sampi_expr *way = e; way->kind == SAMPI_NODE_ALT && !is; way = sampi_at(t, way->b))
+            is = sampi_resolve_ends(t, way->a, place) ||
+                 (sampi_at(t, way->b)->kind != SAMPI_NODE_ALT && sampi_resolve_ends(t, way->b, place));
+        if (e->kind == SAMPI_NODE_GROUP) switch (e->b) {
+                case SAMPI_GROUP_BEGIN: is = place & SAMPI_PLACE_BEGIN; break;
+                case SAMPI_GROUP_END: is = true; break;
+                case SAMPI_GROUP_AHEAD: is = sampi_resolve_ends(t, e->a, place); break;
+                case SAMPI_GROUP_NOT_AHEAD: is = !sampi_resolve_ends(t, e->a, place); break;
+                case SAMPI_GROUP_EDGE: is = place & SAMPI_PLACE_WORD; break;
+                case SAMPI_GROUP_NO_EDGE: is = !(place & SAMPI_PLACE_WORD); break;
+                case SAMPI_GROUP_AGAIN:
+                    is = place & SAMPI_PLACE_FRESH ? !(e->c & 1) : sampi_resolve_ends(t, e->a, place);
+                    if (!(e->c & SAMPI_PLACE_FRESH)) place &= ~SAMPI_PLACE_FRESH;
+                    break;
+                default: is = false; break;
+            }
+        if (!is || e == whole) return is;
+        n = whole->b;
+    }
+}
+
+/* Returns the node for what n matches from a place on, up to the text's end, which stays to be resolved. */
+static sampi_node sampi_tree_placed(sampi_tree *t, sampi_node n, int32_t place)
+{
+    if (n < 0) return n;
+    if (!(sampi_at(t, n)->facts & SAMPI_FACT_AND)) place = 0;
+    return sampi_tree_node(t, SAMPI_NODE_PLACED, n, place, sampi_resolve_ends(t, n, place));
+}
+
+/* Returns the node for the texts of n that are not empty. */
+static sampi_node sampi_tree_some(sampi_tree *t, sampi_node n)
+{
+    if (n < 0 || !(sampi_at(t, n)->facts & SAMPI_FACT_EMPTY)) return n;
+    const sampi_expr e = *sampi_at(t, n);
+    if (e.kind == SAMPI_NODE_REPEAT && !(sampi_at(t, e.a)->facts & SAMPI_FACT_EMPTY))
+        return sampi_tree_repeat(t, e.a, 1, e.c);
+    return sampi_tree_and(t, n, sampi_tree_not(t, SAMPI_EMPTY));
+}
+
+/* Returns n, which does not look at its place, without the groups that tell words from other characters. */
+static sampi_node sampi_untold(sampi_tree *t, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(t, n);
+    if (!(e.facts & SAMPI_FACT_AND)) return n;
+    if (e.kind == SAMPI_NODE_GROUP) return e.a;
+    sampi_node all = sampi_untold(t, e.a);
+    if (e.kind == SAMPI_NODE_REPEAT) return sampi_tree_repeat(t, all, e.b, e.c);
+    for (n = e.b; all >= 0; n = sampi_at(t, n)->b) {
+        const bool last = sampi_at(t, n)->kind != e.kind;
+        const sampi_node part = sampi_untold(t, last ? n : sampi_at(t, n)->a);
+        all = e.kind == SAMPI_NODE_SEQ ? sampi_tree_seq(t, all, part) : sampi_tree_alt(t, all, part);
+        if (last) break;
+    }
+    return all;
+}
+
+static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place);
+
+/* Does the work of sampi_resolve for alternatives h that are followed by k. */
+static sampi_node sampi_resolve_ways(sampi_resolving *p, sampi_node h, sampi_node k, int32_t place)
+{
+    sampi_tree *t = p->tree;
+    const bool plain = !(sampi_at(t, h)->facts & SAMPI_FACT_CALLS);
+    sampi_node all = SAMPI_NEVER, rest = SAMPI_NEVER;
+    for (bool last = false; !last && all >= 0 && rest >= 0; h = sampi_at(t, h)->b) {
+        last = sampi_at(t, h)->kind != SAMPI_NODE_ALT;
+        const sampi_node way = last ? h : sampi_at(t, h)->a;
+        if (!plain && !(sampi_at(t, way)->facts & SAMPI_FACT_CALLS))
+            rest = sampi_tree_alt(t, rest, way);
+        else
+            all = sampi_tree_alt(t, all, sampi_resolve(p, sampi_tree_seq(t, way, k), place));
+    }
+    return rest == SAMPI_NEVER ? all : sampi_tree_alt(t, all, sampi_resolve(p, sampi_tree_seq(t, rest, k), place));
+}
+
+/* Does the work of sampi_resolve for a part h that is followed by k. */
+static sampi_node sampi_resolve_part(sampi_resolving *p, sampi_node h, sampi_node k, int32_t place)
+{
+    sampi_tree *t = p->tree;
+    const sampi_expr e = *sampi_at(t, h);
+    if (!(e.facts & SAMPI_FACT_CALLS)) {
+        const sampi_node after = sampi_resolve(p, k, 0),
+                         other = e.facts & SAMPI_FACT_AND ? sampi_resolve(p, k, SAMPI_PLACE_WORD) : after;
+        if (after < 0 || other < 0) return after < 0 ? after : other;
+        const sampi_node here = e.facts & SAMPI_FACT_EMPTY ? sampi_resolve(p, k, place) : SAMPI_NEVER;
+        if (here == after && here == other) return sampi_tree_seq(t, sampi_untold(t, h), after);
+        if (other == after)
+            return sampi_tree_alt(t, here, sampi_tree_seq(t, sampi_tree_some(t, sampi_untold(t, h)), after));
+    }
+    if (e.kind == SAMPI_NODE_ALT) return sampi_resolve_ways(p, h, k, place);
+    if (e.kind == SAMPI_NODE_REPEAT) {
+        const int32_t fresh = place & SAMPI_PLACE_FRESH, least = e.b ? e.b - 1 : 0;
+        sampi_node rest = SAMPI_EMPTY;
+        if (e.c != 1) rest = sampi_tree_node(t, SAMPI_NODE_REPEAT, e.a, least, e.c < 0 ? -1 : e.c - 1);
+        if (rest >= 0) rest = sampi_tree_node(t, SAMPI_NODE_GROUP, rest, SAMPI_GROUP_AGAIN, fresh + (e.b == 0));
+        rest = sampi_resolve(p, sampi_tree_seq(t, e.a, sampi_tree_seq(t, rest, k)), place | SAMPI_PLACE_FRESH);
+        return e.b ? rest : sampi_tree_alt(t, sampi_resolve(p, k, place), rest);
+    }
+    if (e.b == SAMPI_GROUP_END) return sampi_resolve_ends(t, k, place) ? SAMPI_EMPTY : SAMPI_NEVER;
+    if (e.b == SAMPI_GROUP_WORD || e.b == SAMPI_GROUP_OTHER)
+        return sampi_tree_seq(t, e.a, sampi_resolve(p, k, e.b == SAMPI_GROUP_WORD ? SAMPI_PLACE_WORD : 0));
+    sampi_node ahead = e.a;
+    if (e.b == SAMPI_GROUP_EDGE || e.b == SAMPI_GROUP_NO_EDGE) {
+        const sampi_expr pair = *sampi_at(t, e.a);
+        ahead = (e.b == SAMPI_GROUP_EDGE) == !(place & SAMPI_PLACE_WORD) ? pair.a : pair.b;
+    } else {
+        ahead = sampi_resolve(p, e.a, place & ~SAMPI_PLACE_FRESH);
+        if (e.b == SAMPI_GROUP_NOT_AHEAD) ahead = sampi_tree_not(t, ahead);
+    }
+    const sampi_node rest = ahead == SAMPI_NEVER ? ahead : sampi_resolve(p, k, place);
+    if (rest != SAMPI_EMPTY || ahead < 0) return sampi_tree_and(t, ahead, rest);
+    return sampi_at(t, ahead)->facts & SAMPI_FACT_EMPTY ? SAMPI_EMPTY : SAMPI_NEVER;
+}
+
+/* Returns the node for what n matches from a place on, up to the text's end. */
+static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place)
+{
+    enum { DEEP = 64 };
+    sampi_tree *t = p->tree;
+    sampi_node front = SAMPI_EMPTY; /* what comes before n */
+    while (n >= 0 && front >= 0) {
+        const sampi_expr whole = *sampi_at(t, n);
+        const bool seq = whole.kind == SAMPI_NODE_SEQ;
+        const sampi_node h = seq ? whole.a : n, k = seq ? whole.b : (sampi_node)SAMPI_EMPTY;
+        const sampi_expr e = *sampi_at(t, h);
+        const bool fresh = place & SAMPI_PLACE_FRESH, depends = sampi_at(t, k)->facts & SAMPI_FACT_AND;
+        if (!(whole.facts & SAMPI_FACT_CALLS)) return sampi_tree_seq(t, front, sampi_untold(t, n));
+        if (--p->patience < 0 || p->depth > DEEP) return sampi_tree_seq(t, front, sampi_tree_placed(t, n, place));
+        if (e.kind == SAMPI_NODE_SEQ) {
+            n = sampi_tree_seq(t, e.a, sampi_tree_seq(t, e.b, k));
+        } else if (!(e.facts & SAMPI_FACT_CALLS) &&
+                   (!depends || !(e.facts & (SAMPI_FACT_AND | SAMPI_FACT_EMPTY)))) {
+            front = sampi_tree_seq(t, front, sampi_untold(t, h));
+            if (!(e.facts & SAMPI_FACT_EMPTY)) place = 0;
+            n = k;
+        } else if (e.kind == SAMPI_NODE_GROUP && e.b == SAMPI_GROUP_BEGIN) {
+            if (!(place & SAMPI_PLACE_BEGIN)) return SAMPI_NEVER;
+            n = k;
+        } else if (e.kind == SAMPI_NODE_GROUP && e.b == SAMPI_GROUP_AGAIN) {
+            /* if one repetition may be empty here, so may all others that must follow */
+            const sampi_expr again = *sampi_at(t, e.a);
+            if (fresh && (e.c & 1)) return SAMPI_NEVER;
+            n = fresh && e.a != SAMPI_EMPTY ? sampi_tree_repeat(t, again.a, 0, again.c) : e.a;
+            n = sampi_tree_seq(t, n, k);
+            if (fresh && !(e.c & SAMPI_PLACE_FRESH)) place &= ~SAMPI_PLACE_FRESH;
+            if (!fresh && e.a != SAMPI_EMPTY) return sampi_tree_seq(t, front, sampi_tree_placed(t, n, place));
+        } else {
+            p->depth++;
+            n = sampi_tree_seq(t, front, sampi_resolve_part(p, h, k, place));
+            p->depth--;
+            return n;
+        }
+    }
+    return front < 0 ? front : n;
+}
+
 /* ---- src/grammar/finishing.h ---- */
 /* ---- a finished grammar ----
   A finished grammar is a tree with its root and the facts that a matcher needs from the beginning: which rules are
@@ -21014,6 +21281,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     switch (e->kind) {
         case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
         case SAMPI_NODE_REPEAT:
+        case SAMPI_NODE_GROUP:
+        case SAMPI_NODE_PLACED:
         case SAMPI_NODE_NOT: return i == 0 ? e->a : -1;
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
@@ -21236,7 +21505,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     sampi_mix(hash, (uint64_t)e->kind);
     if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
-    if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_MULTIPLE)
+    if (e->kind == SAMPI_NODE_REPEAT || e->kind >= SAMPI_NODE_MULTIPLE || e->kind == SAMPI_NODE_GROUP)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_rule_at(t, e->a)->unique);
     for (; e->kind == SAMPI_NODE_TOKEN; e = sampi_at(t, e->c)) { /* a token, and those that are excluded with it */
@@ -21308,6 +21577,9 @@ typedef struct sampi_reader {
     bool ways;
     int32_t n_groups;
     bool any_case; /* regular expressions: true if the letters A to Z equal a to z */
+    bool open;     /* regular expressions: true if the text goes on behind a match, so that its end is not known */
+    bool edges;    /* regular expressions: true if \b or \B is in it */
+    sampi_node any; /* regular expressions: any text */
 } sampi_reader;
 
 #define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */
@@ -21674,11 +21946,7 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 
 /* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
-  The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
-     anywhere. */
-
-#define SAMPI_REGEX_BEGIN 0xfe
-#define SAMPI_REGEX_END   0xff
+  The syntax is ECMA-262's, as far as it is regular: backreferences and lookbehind are refused. */
 
 static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
 {
@@ -21739,7 +22007,7 @@ static int64_t sampi_regex_escape(sampi_reader *r)
         return r->at[-1] & 31;
     }
     if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
-    if (c && strchr("bBk", c)) return sampi_regex_unsupported(r, start, "\\b, \\B and \\k are not supported");
+    if (c == 'k') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
@@ -21760,6 +22028,31 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
+/* Returns the node for one code point in one of n ranges, or, if `negated`, in none of them. */
+static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    const uint32_t(*words)[2];
+    const size_t n_words = sampi_regex_named('w', &words);
+    const int32_t first = r->parts.n;
+    sampi_node part[2] = { SAMPI_NEVER, SAMPI_NEVER };
+    sampi_ranges own;
+    if (!r->edges) return r->chars(r->tree, ranges, n, negated);
+    if (!sampi_ranges_make(&own, ranges, n)) return sampi_read_node(r, SAMP_E_NOMEM);
+    /* a character of both sets is one that is in no gap of either */
+    for (int word = 0; word < 2 && part[0] >= 0; word++) {
+        int status = sampi_regex_ranges(r, (const uint32_t(*)[2])own.at, own.n, !negated);
+        if (!status) status = sampi_regex_ranges(r, words, n_words, word);
+        const uint32_t(*both)[2] = (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first);
+        part[word] = status ? status : r->chars(r->tree, both, (size_t)(r->parts.n - first) / 2, true);
+        r->parts.n = first;
+        if (part[word] > SAMPI_NEVER)
+            part[word] = sampi_tree_node(r->tree, SAMPI_NODE_GROUP, part[word],
+                                         word ? SAMPI_GROUP_WORD : SAMPI_GROUP_OTHER, 0);
+    }
+    sampi_ranges_free(&own);
+    return sampi_tree_alt(r->tree, part[0], part[1]);
+}
+
 /* Makes the node of a class from the ranges in r->parts from index `first` on, and removes them. */
 static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
 {
@@ -21772,7 +22065,7 @@ static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
         }
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+    return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
 /* Reads one end of a range within [ ]. */
@@ -21844,32 +22137,55 @@ static int sampi_regex_name(sampi_reader *r)
 
 static sampi_node sampi_regex_alternatives(sampi_reader *r);
 
+/* Returns the node that matches every string of bytes: what follows of the text decides which of them may come. */
+static sampi_node sampi_regex_everything(sampi_tree *t)
+{
+    return sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
+}
+
+/* Reads what stands between ( and a group's alternatives. *group becomes the group's number or SAMPI_GROUP_...; flags
+   change r->any_case. */
+static int sampi_regex_group_kind(sampi_reader *r, int32_t *group)
+{
+    const char *start = r->at - 1, *at = r->at + 1;
+    if (*r->at != '?') return *group = r->n_groups++, SAMP_OK;
+    at += *at == 'P' && at[1] == '<';
+    const bool named = *at == '<' && at[1] != '=' && at[1] != '!', off = *at == '-';
+    *group = *at == '=' ? SAMPI_GROUP_AHEAD : *at == '!' ? SAMPI_GROUP_NOT_AHEAD : SAMPI_GROUP_NONE;
+    r->at = at + 1;
+    if (named) return *group = r->n_groups++, sampi_regex_name(r);
+    if (*group != SAMPI_GROUP_NONE)
+        return r->ways || r->open ? sampi_regex_unsupported(r, start, "lookahead is not supported here") : SAMP_OK;
+    if (*at == ':') return SAMP_OK;
+    if (*at == '<') return sampi_regex_unsupported(r, start, "lookbehind is not supported");
+    if (at[off] == 'i' && at[off + 1] == ':') {
+        r->any_case = !off;
+        r->at = at + off + 2;
+        return SAMP_OK;
+    }
+    return sampi_regex_unsupported(r, start,
+                                   *at && strchr("imsx-", *at) ? "of flags only (?i) in front and (?i:...) are supported"
+                                                               : "ECMA-262 has no group that begins like this");
+}
+
 static sampi_node sampi_regex_group(sampi_reader *r)
 {
     const char *start = r->at++;
-    int32_t group = SAMPI_GROUP_NONE;
+    const bool any_case = r->any_case;
+    int32_t group;
     if (++r->depth > SAMPI_MAX_NESTING)
         return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
-    if (r->at[0] == '?') {
-        bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
-        if (r->at[1] != ':' && !named)
-            return sampi_regex_unsupported(
-                r, start,
-                r->at[1] && strchr("=!<", r->at[1])    ? "lookahead and lookbehind are not supported"
-                : r->at[1] && strchr("ims-", r->at[1]) ? "flags in an expression are not supported"
-                                                       : "ECMA-262 has no group that begins like this");
-        r->at += 2;
-        if (named && sampi_regex_name(r)) return r->error->status;
-        if (named) group = r->n_groups++;
-    } else {
-        group = r->n_groups++;
-    }
-    sampi_node n = sampi_regex_alternatives(r);
+    const int status = sampi_regex_group_kind(r, &group);
+    sampi_node n = status ? status : sampi_regex_alternatives(r);
     if (n < 0) return n;
     if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
-    return sampi_regex_way(r, n, group);
+    r->any_case = any_case;
+    if (group != SAMPI_GROUP_AHEAD && group != SAMPI_GROUP_NOT_AHEAD) return sampi_regex_way(r, n, group);
+    n = sampi_tree_seq(r->tree, n, sampi_regex_everything(r->tree));
+    if (n >= 0 && sampi_is_everything(r->tree, n)) return group == SAMPI_GROUP_AHEAD ? SAMPI_EMPTY : SAMPI_NEVER;
+    return n < 0 ? n : sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
 /* Reads a repetition {m}, {m,} or {m,n}. In any other form { is an ordinary character, and *least becomes -1. */
@@ -21911,13 +22227,13 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     if (c == '.') {
         r->at++;
-        return r->chars(r->tree, line_ends, 3, true);
+        return sampi_regex_chars(r, line_ends, 3, true);
     }
     if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
         c = r->at[1];
         size_t n = sampi_regex_named((char)(c | 32), &ranges);
         r->at += 2;
-        return r->chars(r->tree, ranges, n, c < 'a');
+        return sampi_regex_chars(r, ranges, n, c < 'a');
     }
     r->at += c == '\\';
     int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
@@ -21945,6 +22261,32 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
     return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
+/* Reads ^, $, \b or \B. Returns 0 if there is none. */
+static sampi_node sampi_regex_assertion(sampi_reader *r)
+{
+    const uint32_t(*words)[2];
+    const char *start = r->at;
+    const bool edge = *start == '\\' && (start[1] | 32) == 'b';
+    if (*start != '^' && *start != '$' && !edge) return 0;
+    if (edge && (r->ways || r->open)) return sampi_regex_unsupported(r, start, "\\b and \\B are not supported here");
+    if (*start == '$' && r->open)
+        return sampi_regex_unsupported(r, start, "expected no $: a text has no end here");
+    while (!strncmp(r->at, start, edge ? 2 : 1)) r->at += edge ? 2 : 1;
+    if (!edge)
+        return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, SAMPI_EMPTY,
+                               *start == '^' ? SAMPI_GROUP_BEGIN : SAMPI_GROUP_END, 0);
+    const size_t n = sampi_regex_named('w', &words);
+    const sampi_node any = sampi_regex_everything(r->tree),
+                     word = sampi_tree_seq(r->tree, r->chars(r->tree, words, n, false), any);
+    sampi_node other = sampi_tree_seq(r->tree, r->chars(r->tree, words, n, true), any);
+    other = sampi_tree_alt(r->tree, SAMPI_EMPTY, other);
+    if (word < 0 || other < 0) return word < 0 ? word : other;
+    const sampi_node pair = sampi_tree_node(r->tree, SAMPI_NODE_SEQ, word, other, 0);
+    return pair < 0 ? pair
+                    : sampi_tree_node(r->tree, SAMPI_NODE_GROUP, pair,
+                                      start[1] == 'b' ? SAMPI_GROUP_EDGE : SAMPI_GROUP_NO_EDGE, 0);
+}
+
 static sampi_node sampi_regex_alternatives(sampi_reader *r)
 {
     int32_t first = r->parts.n, first_part = first;
@@ -21958,98 +22300,13 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
             r->at++;
             continue;
         }
-        sampi_node n;
-        if (c == '^' || c == '$') {
-            uint32_t mark = c == '^' ? SAMPI_REGEX_BEGIN : SAMPI_REGEX_END;
-            while (*r->at == c) r->at++;
-            n = sampi_tree_byte(r->tree, mark, mark);
-        } else {
-            n = sampi_regex_repeated(r, sampi_regex_atom(r));
-        }
+        sampi_node n = sampi_regex_assertion(r);
+        if (!n) n = sampi_regex_repeated(r, sampi_regex_atom(r));
         if (sampi_read_part(r, n) < 0) return r->error->status;
     }
 }
 
-/* Returns whether n matches a text that is empty or has only marks (FE, FF). */
-static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
-{
-    return (sampi_at(t, n)->facts | (rest < 0 ? 0 : sampi_at(t, rest)->facts)) & SAMPI_FACT_EMPTY;
-}
-
-/* The marks that sampi_regex_unmark removes from a text; ANY is used only to find whether a text has only marks. */
-enum {
-    SAMPI_UNMARK_NONE = 0,
-    /* BEGIN and END are the two top bits of a SET, which are the bits of the bytes FE and FF */
-    SAMPI_UNMARK_BEGIN = 1,
-    SAMPI_UNMARK_END = 2,
-    SAMPI_UNMARK_ANY = 3
-};
-
-/* Returns the result of sampi_regex_unmark for a part. It is stored as result + 1 in `state` of the part's node. */
-static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
-
-/* Computes the result of sampi_regex_unmark for a node whose parts have their results. */
-static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
-{
-    const sampi_expr e = *sampi_at(t, n);
-    const bool front = marks != SAMPI_UNMARK_END;
-    switch (e.kind) {
-        case SAMPI_NODE_SET: {
-            uint32_t is = sampi_bytes_at(t, e.a)[31] >> 6;
-            if (!is) return marks ? SAMPI_NEVER : n;
-            return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
-        }
-        case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_regex_unmarked(t, e.a), b = sampi_regex_unmarked(t, e.b);
-            if (!marks) return sampi_tree_seq(t, a, b);
-            sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
-            bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
-            return through ? sampi_tree_alt(t, with, front ? b : a) : with;
-        }
-        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_regex_unmarked(t, e.a), sampi_regex_unmarked(t, e.b));
-        case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_regex_unmarked(t, e.a);
-            if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
-            int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
-            sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
-            return front ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
-        }
-        default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
-    }
-}
-
-/* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
-   more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
-   marks of either kind at the front. NONE: the texts without any marks. */
-static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
-{
-    if (n < 0) return n;
-    sampi_vec order, todo;
-    memset(&order, 0, sizeof order);
-    memset(&todo, 0, sizeof todo);
-    sampi_node made = n;
-    for (sampi_node now = n; now >= 0;) {
-        const sampi_expr e = *sampi_at(t, now);
-        const bool two = e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT;
-        sampi_node part = -1;
-        if ((two || e.kind == SAMPI_NODE_REPEAT) && !sampi_at(t, e.a)->state) part = e.a;
-        if (two && part < 0 && !sampi_at(t, e.b)->state) part = e.b;
-        sampi_node *room = (sampi_node *)sampi_vec_add(part < 0 ? &order : &todo, sizeof now, 1);
-        if (room) *room = now;
-        if (!room) made = SAMP_E_NOMEM;
-        if (part < 0 && room) made = sampi_regex_unmark_one(t, now, marks);
-        if (made < 0) break;
-        if (part < 0) sampi_at(t, now)->state = made + 1;
-        now = part >= 0 ? part : todo.n ? ((const sampi_node *)todo.data)[--todo.n] : -1;
-    }
-    for (int32_t i = 0; i < order.n; i++) sampi_at(t, ((const sampi_node *)order.data)[i])->state = 0;
-    sampi_vec_free(&order);
-    sampi_vec_free(&todo);
-    return made;
-}
-
-/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. A 0 must follow the text.
-   */
+/* Reads a regular expression of n bytes into a node with GROUP nodes. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -22057,7 +22314,16 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     r->end = text + n;
     r->error = error;
     if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
-    sampi_node all = sampi_regex_alternatives(r);
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (text[i] == '\\' && (text[i + 1] | 32) == 'b') r->edges = true;
+        i += text[i] == '\\';
+    }
+    if (!strncmp(text, "(?i)", 4)) {
+        r->any_case = true;
+        r->at += 4;
+    }
+    r->any = sampi_tree_repeat(r->tree, sampi_regex_chars(r, NULL, 0, true), 0, -1);
+    sampi_node all = r->any < 0 ? sampi_read_node(r, r->any) : sampi_regex_alternatives(r);
     if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
     sampi_vec_free(&r->parts);
     return all;
@@ -22070,23 +22336,13 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
                                    samp_grammar_error *error)
 {
     sampi_reader r;
+    sampi_resolving placing = { t, SAMPI_PLACE_PATIENCE, 0 };
     memset(&r, 0, sizeof r);
     r.tree = t;
     r.chars = chars;
     sampi_node all = sampi_regex_read(&r, text, n, error);
-    if (all < 0) return all;
-    sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
-    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
-    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
-    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
-    sampi_node marks = sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY);
-    if (marks < 0) return sampi_read_node(&r, marks);
-    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
-    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
-    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
-    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
-    if (sampi_regex_is_nothing(t, SAMPI_NEVER, marks)) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
-    return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
+    if (all >= 0 && search) all = sampi_tree_seq(t, r.any, sampi_tree_seq(t, all, r.any));
+    return sampi_read_node(&r, all < 0 ? all : sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN));
 }
 
 /* ---- src/grammar/derivatives.h ---- */
@@ -22221,12 +22477,55 @@ static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
     at[1] = b;
 }
 
-/* Returns n; if n refers to a rule that is not called, returns the rule's body instead. */
-static sampi_node sampi_inlined(const sampi_deriver *d, sampi_node n)
+static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
-        n = sampi_rule_at(&d->tree, sampi_at(&d->tree, n)->a)->body;
-    return n;
+    return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
+}
+
+/* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
+static bool sampi_memo_make(sampi_deriver *d)
+{
+    int32_t n = SAMPI_MEMO;
+    const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
+    while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
+    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
+    if (!d->memo) {
+        sampi_fault(d, SAMP_E_NOMEM);
+        return false;
+    }
+    memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
+    d->n_memo = n;
+    return true;
+}
+static void sampi_memo_free(sampi_deriver *d)
+{
+    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    d->memo = NULL;
+}
+
+/* Returns n; if n refers to a rule that is not called, returns the rule's body instead, and of a PLACED node what it
+   is. */
+static sampi_node sampi_inlined(sampi_deriver *d, sampi_node n)
+{
+    enum { MEMO_PLACED = 258, PATIENCE = 64 };
+    for (;;) {
+        const sampi_expr e = *sampi_at(&d->tree, n);
+        if (e.kind != SAMPI_NODE_PLACED) {
+            if (!sampi_is_inline(&d->tree, &e)) return n;
+            n = sampi_rule_at(&d->tree, e.a)->body;
+            continue;
+        }
+        if (d->status || (!d->memo && !sampi_memo_make(d))) return SAMPI_NEVER;
+        sampi_memo *memo = sampi_memo_of(d, n, MEMO_PLACED);
+        if (memo->node != n || memo->byte != MEMO_PLACED) {
+            sampi_resolving placing = { &d->tree, PATIENCE, 0 };
+            memo->result = sampi_checked_node(d, sampi_resolve(&placing, e.a, e.b));
+            memo->node = d->status ? -1 : n;
+            memo->byte = MEMO_PLACED;
+            sampi_charge(d, PATIENCE - placing.patience);
+        }
+        n = memo->result;
+    }
 }
 
 /* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
@@ -22479,7 +22778,7 @@ static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 }
 
 /* Returns the first part of a sequence, through nested sequences and references. */
-static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
+static sampi_node sampi_first_part(sampi_deriver *d, sampi_node n)
 {
     for (n = sampi_inlined(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
         n = sampi_inlined(d, sampi_at(&d->tree, n)->a);
@@ -22487,7 +22786,7 @@ static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
 }
 
 /* Returns whether a quick look shows that no text of n begins with the byte. */
-static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byte)
+static bool sampi_cannot_begin(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_first_part(d, n);
     const sampi_expr *e = sampi_at(&d->tree, n);
@@ -22592,32 +22891,6 @@ static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_
             }
             return -1;
     }
-}
-
-static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
-{
-    return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
-}
-
-/* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
-static bool sampi_memo_make(sampi_deriver *d)
-{
-    int32_t n = SAMPI_MEMO;
-    const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
-    while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
-    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
-    if (!d->memo) {
-        sampi_fault(d, SAMP_E_NOMEM);
-        return false;
-    }
-    memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
-    d->n_memo = n;
-    return true;
-}
-static void sampi_memo_free(sampi_deriver *d)
-{
-    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
-    d->memo = NULL;
 }
 
 /* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. */
@@ -22792,28 +23065,28 @@ enum {
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
    */
-static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
 /* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
-static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
+static int32_t sampi_distance_of_parts(sampi_deriver *d, sampi_expr e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
-    const int kind = e->kind;
+    const int kind = e.kind;
     const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
     int32_t far = all ? 0 : SAMPI_DISTANCE_INFINITE;
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e->a, in, patience);
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e->b, in, patience);
-    for (const sampi_expr *now = e; now && *patience > 0;) {
-        const sampi_expr *rest = sampi_at(t, now->b);
-        const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e.a)->kind == SAMPI_NODE_NOT)
+        return sampi_distance(d, e.a, in, patience);
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e.b)->kind == SAMPI_NODE_NOT)
+        return sampi_distance(d, e.b, in, patience);
+    for (bool last = false; !last && *patience > 0;) {
+        const sampi_expr rest = *sampi_at(t, e.b);
+        last = kind == SAMPI_NODE_AND || rest.kind != kind;
         for (int i = 0; i < (last ? 2 : 1); i++) {
-            const int32_t part = sampi_distance(d, i ? now->b : now->a, in, patience);
+            const int32_t part = sampi_distance(d, i ? e.b : e.a, in, patience);
             far = all ? far + part : part < far ? part : far;
         }
         if (far > SAMPI_DISTANCE_INFINITE) far = SAMPI_DISTANCE_INFINITE;
-        now = last ? NULL : rest;
+        e = rest;
     }
     return far;
 }
@@ -22832,21 +23105,21 @@ static int32_t sampi_multiple_distance(const sampi_expr *e)
     return far < 1 ? 1 : far;
 }
 
-static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
 {
-    n = sampi_inlined(d, n);
-    const sampi_expr *e = sampi_at(&d->tree, n);
-    int32_t far = in != ((e->facts & SAMPI_FACT_EMPTY) != 0);
+    if (sampi_at(&d->tree, n)->kind != SAMPI_NODE_PLACED) n = sampi_inlined(d, n); /* it may be a part of itself */
+    const sampi_expr e = *sampi_at(&d->tree, n);
+    int32_t far = in != ((e.facts & SAMPI_FACT_EMPTY) != 0);
     if (--*patience < 0) return 0;
-    switch (e->kind) {
-        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(e) : far;
+    switch (e.kind) {
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(&e) : far;
         case SAMPI_NODE_NEVER: return in ? SAMPI_DISTANCE_INFINITE : 0;
-        case SAMPI_NODE_TEXT: return in ? e->b : 0;
-        case SAMPI_NODE_NOT: return sampi_distance(d, e->a, !in, patience);
+        case SAMPI_NODE_TEXT: return in ? e.b : 0;
+        case SAMPI_NODE_NOT: return sampi_distance(d, e.a, !in, patience);
         case SAMPI_NODE_REPEAT:
-            if (!in || e->b == 0) return far;
-            far = sampi_distance(d, e->a, in, patience);
-            return far < SAMPI_DISTANCE_INFINITE / e->b ? far * e->b : SAMPI_DISTANCE_INFINITE;
+            if (!in || e.b == 0) return far;
+            far = sampi_distance(d, e.a, in, patience);
+            return far < SAMPI_DISTANCE_INFINITE / e.b ? far * e.b : SAMPI_DISTANCE_INFINITE;
         case SAMPI_NODE_SEQ:
             if (!in) return far;
             break;
@@ -23031,6 +23304,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
     const int32_t bottom = d->work.n;
     for (;;) {
         bool alive = false;
+        const bool placed = sampi_at(&d->tree, n)->kind == SAMPI_NODE_PLACED; /* may be a part of itself */
         sampi_charge(d, 1);
         n = sampi_inlined(d, n);
         const sampi_expr e = *sampi_at(&d->tree, n);
@@ -23039,7 +23313,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
             alive = false;
         } else if (!(known & SAMPI_FACT_AND) || (known & (SAMPI_FACT_ALIVE | SAMPI_FACT_EMPTY))) {
             alive = true;
-        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
+        } else if (!placed && (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT)) {
             n = e.kind == SAMPI_NODE_SEQ ? sampi_inlined(d, e.a) : e.a;
             if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
                 n = sampi_join_sequence(d, n, e.b);
@@ -23047,7 +23321,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
             }
             sampi_work_push_pair(d, e.b, e.kind);
             if (!d->status) continue;
-        } else if (e.kind == SAMPI_NODE_REPEAT) {
+        } else if (!placed && e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
             continue;
         } else {
@@ -23681,13 +23955,12 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
         case SAMPI_NODE_TEXT:
             for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
             break;
-        case SAMPI_NODE_SET: { /* the marks of ^ and $ are sets of one byte */
-            bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
-            int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
-            at = sampi_emit_op(z, kind, e->a, 0);
-            break;
-        }
+        case SAMPI_NODE_SET: at = sampi_emit_op(z, SAMPI_OP_SET, e->a, 0); break;
         case SAMPI_NODE_GROUP:
+            if (e->b <= SAMPI_GROUP_BEGIN) {
+                at = sampi_emit_op(z, e->b == SAMPI_GROUP_BEGIN ? SAMPI_OP_BEGIN : SAMPI_OP_END, 0, 0);
+                break;
+            }
             if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
             if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
             if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
@@ -24637,7 +24910,7 @@ static uint32_t sampi_age_of_class(int32_t class_of_age)
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
-           kind == SAMPI_NODE_NOT;
+           kind == SAMPI_NODE_NOT || kind == SAMPI_NODE_GROUP || kind == SAMPI_NODE_PLACED;
 }
 
 static bool sampi_has_b(int kind)
@@ -41278,18 +41551,13 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool a
     r.tree = t;
     r.chars = sampi_tree_class;
     r.any_case = any_case;
+    r.open = true;
+    sampi_resolving placing = { t, SAMPI_PLACE_PATIENCE, 0 };
     sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
     if (all < 0) return all;
-    sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
-    sampi_node end = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
-    sampi_node both = sampi_regex_unmark(t, front, SAMPI_UNMARK_END);
-    *plain = sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE);
-    *begun = sampi_regex_unmark(t, front, SAMPI_UNMARK_NONE);
-    end = sampi_regex_unmark(t, sampi_tree_alt(t, end, both), SAMPI_UNMARK_NONE);
-    if (*plain < 0 || *begun < 0 || end < 0)
-        return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
-    if (end != SAMPI_NEVER)
-        return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
+    *plain = sampi_resolve(&placing, all, 0);
+    *begun = sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN);
+    if (*plain < 0 || *begun < 0) return sampi_read_node(&r, *plain < 0 ? *plain : *begun);
     if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
         return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
     return SAMP_OK;

@@ -439,6 +439,7 @@ extern "C" {
 #include "grammar/head.h"
 #include "grammar/tree.h"
 #include "grammar/building.h"
+#include "grammar/places.h"
 #include "grammar/finishing.h"
 #include "grammar/reading.h"
 #include "grammar/gbnf.h"

@@ -60,6 +60,18 @@ static bool sampi_is_all(const sampi_tree *t, sampi_node n)
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
+/* Returns whether a quick look shows that n matches every string of bytes. */
+static bool sampi_is_everything(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    if (e->kind == SAMPI_NODE_NOT) return e->a == SAMPI_NEVER;
+    if (!sampi_is_all(t, n) || sampi_at(t, e->a)->kind != SAMPI_NODE_SET) return false;
+    const uint8_t *bytes = sampi_bytes_at(t, sampi_at(t, e->a)->a);
+    int32_t i = 0;
+    while (i < 32 && bytes[i] == 0xff) i++;
+    return i == 32;
+}
+
 /* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
    [^"]*" does. sampi_is_covered finds nodes whose texts are among those of `whole`. */
 typedef struct sampi_cover {
@@ -153,7 +165,56 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
     sampi_cover cover;
     const sampi_expr *e = sampi_at(t, b);
     return e->kind == SAMPI_NODE_NOT &&
-           (e->a == a || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+           (e->a == a || sampi_is_everything(t, e->a) || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+}
+
+/* Returns the node for every string of bytes that n does not match. */
+static sampi_node sampi_tree_not(sampi_tree *t, sampi_node n)
+{
+    if (n >= 0 && sampi_at(t, n)->kind == SAMPI_NODE_NOT) return sampi_at(t, n)->a;
+    return n < 0 ? n : sampi_tree_node(t, SAMPI_NODE_NOT, n, 0, 0);
+}
+
+/* Returns whether n, or one of its alternatives, ends with a PLACED node. */
+static bool sampi_ends_placed(const sampi_tree *t, sampi_node n)
+{
+    for (bool more = sampi_at(t, n)->facts & SAMPI_FACT_AND; more; n = sampi_at(t, n)->b) {
+        more = sampi_at(t, n)->kind == SAMPI_NODE_ALT;
+        sampi_node end = more ? sampi_at(t, n)->a : n;
+        while (sampi_at(t, end)->kind == SAMPI_NODE_SEQ || sampi_at(t, end)->kind == SAMPI_NODE_AND)
+            end = sampi_at(t, end)->b;
+        if (sampi_at(t, end)->kind == SAMPI_NODE_PLACED) return true;
+    }
+    return false;
+}
+
+static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b);
+
+/* Does the work of sampi_tree_and where a PLACED node, which may lead to itself, needs a form in which few nodes have
+   the same texts. Alternatives are outside of AND nodes. These nest on the right, in ascending order behind one NOT. */
+static sampi_node sampi_tree_and_placed(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    const sampi_expr x = *sampi_at(t, a), e = *sampi_at(t, b);
+    const bool ways = x.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, a);
+    if (ways || (e.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, b))) {
+        const sampi_node one = ways ? b : a;
+        sampi_node all = SAMPI_NEVER, rest = ways ? a : b;
+        for (; all >= 0 && sampi_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_at(t, rest)->b)
+            all = sampi_tree_alt(t, all, sampi_tree_and(t, sampi_at(t, rest)->a, one));
+        return sampi_tree_alt(t, all, sampi_tree_and(t, rest, one));
+    }
+    if (x.kind == SAMPI_NODE_AND) return sampi_tree_and(t, x.a, sampi_tree_and(t, x.b, b));
+    const bool list = e.kind == SAMPI_NODE_AND;
+    const sampi_node first = list ? e.a : b;
+    if (list && (a == e.a || a == e.b)) return b;
+    if (x.kind == SAMPI_NODE_NOT && sampi_at(t, first)->kind == SAMPI_NODE_NOT) {
+        a = sampi_tree_not(t, sampi_tree_alt(t, x.a, sampi_at(t, first)->a));
+        return list ? sampi_tree_and(t, a, e.b) : a;
+    }
+    if (x.kind == SAMPI_NODE_NOT || (sampi_at(t, first)->kind != SAMPI_NODE_NOT && a < first))
+        return sampi_tree_node(t, SAMPI_NODE_AND, a, b, 0);
+    if (list) a = sampi_tree_and(t, a, e.b);
+    return a <= SAMPI_NEVER ? a : sampi_tree_node(t, SAMPI_NODE_AND, first, a, 0);
 }
 
 /* Returns the node for the texts that both a and b match. Both must be regular: they contain no token, no list of
@@ -163,12 +224,13 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b) return a;
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
-    if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
-    if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    if (sampi_is_everything(t, a)) return b;
+    if (sampi_is_everything(t, b)) return a;
     if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
     sampi_cover cover;
     if (sampi_cover_of(t, a, &cover) && sampi_is_covered(t, b, &cover)) return b;
     if (sampi_cover_of(t, b, &cover) && sampi_is_covered(t, a, &cover)) return a;
+    if (sampi_ends_placed(t, a) || sampi_ends_placed(t, b)) return sampi_tree_and_placed(t, a, b);
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 

@@ -135,12 +135,55 @@ static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
     at[1] = b;
 }
 
-/* Returns n; if n refers to a rule that is not called, returns the rule's body instead. */
-static sampi_node sampi_inlined(const sampi_deriver *d, sampi_node n)
+static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
-        n = sampi_rule_at(&d->tree, sampi_at(&d->tree, n)->a)->body;
-    return n;
+    return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
+}
+
+/* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
+static bool sampi_memo_make(sampi_deriver *d)
+{
+    int32_t n = SAMPI_MEMO;
+    const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
+    while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
+    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
+    if (!d->memo) {
+        sampi_fault(d, SAMP_E_NOMEM);
+        return false;
+    }
+    memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
+    d->n_memo = n;
+    return true;
+}
+static void sampi_memo_free(sampi_deriver *d)
+{
+    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    d->memo = NULL;
+}
+
+/* Returns n; if n refers to a rule that is not called, returns the rule's body instead, and of a PLACED node what it is.
+   That is kept in the memo as the derivative by a byte that does not exist. */
+static sampi_node sampi_inlined(sampi_deriver *d, sampi_node n)
+{
+    enum { MEMO_PLACED = 258, PATIENCE = 64 };
+    for (;;) {
+        const sampi_expr e = *sampi_at(&d->tree, n);
+        if (e.kind != SAMPI_NODE_PLACED) {
+            if (!sampi_is_inline(&d->tree, &e)) return n;
+            n = sampi_rule_at(&d->tree, e.a)->body;
+            continue;
+        }
+        if (d->status || (!d->memo && !sampi_memo_make(d))) return SAMPI_NEVER;
+        sampi_memo *memo = sampi_memo_of(d, n, MEMO_PLACED);
+        if (memo->node != n || memo->byte != MEMO_PLACED) {
+            sampi_resolving placing = { &d->tree, PATIENCE, 0 };
+            memo->result = sampi_checked_node(d, sampi_resolve(&placing, e.a, e.b));
+            memo->node = d->status ? -1 : n;
+            memo->byte = MEMO_PLACED;
+            sampi_charge(d, PATIENCE - placing.patience);
+        }
+        n = memo->result;
+    }
 }
 
 /* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
@@ -399,7 +442,7 @@ static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 }
 
 /* Returns the first part of a sequence, through nested sequences and references. */
-static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
+static sampi_node sampi_first_part(sampi_deriver *d, sampi_node n)
 {
     for (n = sampi_inlined(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
         n = sampi_inlined(d, sampi_at(&d->tree, n)->a);
@@ -408,7 +451,7 @@ static sampi_node sampi_first_part(const sampi_deriver *d, sampi_node n)
 
 /* Returns whether a quick look shows that no text of n begins with the byte. Of many alternatives, most are refused
    so. */
-static bool sampi_cannot_begin(const sampi_deriver *d, sampi_node n, int32_t byte)
+static bool sampi_cannot_begin(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     n = sampi_first_part(d, n);
     const sampi_expr *e = sampi_at(&d->tree, n);
@@ -517,32 +560,6 @@ static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_
             }
             return -1;
     }
-}
-
-static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
-{
-    return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
-}
-
-/* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
-static bool sampi_memo_make(sampi_deriver *d)
-{
-    int32_t n = SAMPI_MEMO;
-    const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
-    while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
-    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
-    if (!d->memo) {
-        sampi_fault(d, SAMP_E_NOMEM);
-        return false;
-    }
-    memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
-    d->n_memo = n;
-    return true;
-}
-static void sampi_memo_free(sampi_deriver *d)
-{
-    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
-    d->memo = NULL;
 }
 
 /* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. Without the memo,

@@ -28,6 +28,8 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
     switch (e->kind) {
         case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
         case SAMPI_NODE_REPEAT:
+        case SAMPI_NODE_GROUP:
+        case SAMPI_NODE_PLACED:
         case SAMPI_NODE_NOT: return i == 0 ? e->a : -1;
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
@@ -258,7 +260,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     sampi_mix(hash, (uint64_t)e->kind);
     if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
-    if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_MULTIPLE)
+    if (e->kind == SAMPI_NODE_REPEAT || e->kind >= SAMPI_NODE_MULTIPLE || e->kind == SAMPI_NODE_GROUP)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_rule_at(t, e->a)->unique);
     for (; e->kind == SAMPI_NODE_TOKEN; e = sampi_at(t, e->c)) { /* a token, and those that are excluded with it */

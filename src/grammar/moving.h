@@ -60,12 +60,11 @@ static uint32_t sampi_age_of_class(int32_t class_of_age)
     const int32_t k = class_of_age / 4 - 1;
     return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
 }
-/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. A cache has no GROUP
-   nodes. */
+/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. */
 static bool sampi_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
-           kind == SAMPI_NODE_NOT;
+           kind == SAMPI_NODE_NOT || kind == SAMPI_NODE_GROUP || kind == SAMPI_NODE_PLACED;
 }
 
 static bool sampi_has_b(int kind)

@@ -78,18 +78,13 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool a
     r.tree = t;
     r.chars = sampi_tree_class;
     r.any_case = any_case;
+    r.open = true;
+    sampi_resolving placing = { t, SAMPI_PLACE_PATIENCE, 0 };
     sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
     if (all < 0) return all;
-    sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
-    sampi_node end = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
-    sampi_node both = sampi_regex_unmark(t, front, SAMPI_UNMARK_END);
-    *plain = sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE);
-    *begun = sampi_regex_unmark(t, front, SAMPI_UNMARK_NONE);
-    end = sampi_regex_unmark(t, sampi_tree_alt(t, end, both), SAMPI_UNMARK_NONE);
-    if (*plain < 0 || *begun < 0 || end < 0)
-        return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
-    if (end != SAMPI_NEVER)
-        return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
+    *plain = sampi_resolve(&placing, all, 0);
+    *begun = sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN);
+    if (*plain < 0 || *begun < 0) return sampi_read_node(&r, *plain < 0 ? *plain : *begun);
     if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
         return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
     return SAMP_OK;

@@ -1,11 +1,6 @@
 /* ---- regular expressions ----
-   The syntax is ECMA-262's, as far as it is regular: lookaround, \b, backreferences and \p are refused. ^ and $ may be
-   anywhere. They are read as two marks, bytes that no UTF-8 text contains: FE comes before the text's first byte, FF
-   behind its last byte. sampi_regex_unmark then removes FE from the front and FF from the end of the matched texts. The
-   result matches the texts without marks that the expression matches. */
-
-#define SAMPI_REGEX_BEGIN 0xfe
-#define SAMPI_REGEX_END   0xff
+   The syntax is ECMA-262's, as far as it is regular: backreferences and lookbehind are refused. What looks at its place
+   in the text (^, $, \b, \B, lookahead) is read as GROUP nodes, which sampi_resolve resolves (places.h). */
 
 static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
 {
@@ -66,7 +61,7 @@ static int64_t sampi_regex_escape(sampi_reader *r)
         return r->at[-1] & 31;
     }
     if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
-    if (c && strchr("bBk", c)) return sampi_regex_unsupported(r, start, "\\b, \\B and \\k are not supported");
+    if (c == 'k') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
@@ -87,6 +82,32 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
+/* Returns the node for one code point in one of n ranges, or, if `negated`, in none of them. If the expression has edges
+   of words, characters of words and others become groups of their own, which sampi_resolve tells apart. */
+static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    const uint32_t(*words)[2];
+    const size_t n_words = sampi_regex_named('w', &words);
+    const int32_t first = r->parts.n;
+    sampi_node part[2] = { SAMPI_NEVER, SAMPI_NEVER };
+    sampi_ranges own;
+    if (!r->edges) return r->chars(r->tree, ranges, n, negated);
+    if (!sampi_ranges_make(&own, ranges, n)) return sampi_read_node(r, SAMP_E_NOMEM);
+    /* a character of both sets is one that is in no gap of either */
+    for (int word = 0; word < 2 && part[0] >= 0; word++) {
+        int status = sampi_regex_ranges(r, (const uint32_t(*)[2])own.at, own.n, !negated);
+        if (!status) status = sampi_regex_ranges(r, words, n_words, word);
+        const uint32_t(*both)[2] = (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first);
+        part[word] = status ? status : r->chars(r->tree, both, (size_t)(r->parts.n - first) / 2, true);
+        r->parts.n = first;
+        if (part[word] > SAMPI_NEVER)
+            part[word] = sampi_tree_node(r->tree, SAMPI_NODE_GROUP, part[word],
+                                         word ? SAMPI_GROUP_WORD : SAMPI_GROUP_OTHER, 0);
+    }
+    sampi_ranges_free(&own);
+    return sampi_tree_alt(r->tree, part[0], part[1]);
+}
+
 /* Makes the node of a class from the ranges in r->parts from index `first` on, and removes them. If case does not
    matter, the other case of their letters joins them first, so that a negated class has neither. */
 static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
@@ -100,7 +121,7 @@ static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
         }
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+    return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
 /* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S, whose ranges are then
@@ -174,32 +195,55 @@ static int sampi_regex_name(sampi_reader *r)
 
 static sampi_node sampi_regex_alternatives(sampi_reader *r);
 
+/* Returns the node that matches every string of bytes: what follows of the text decides which of them may come. */
+static sampi_node sampi_regex_everything(sampi_tree *t)
+{
+    return sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
+}
+
+/* Reads what stands between ( and a group's alternatives. *group becomes the group's number or SAMPI_GROUP_...; flags
+   change r->any_case. */
+static int sampi_regex_group_kind(sampi_reader *r, int32_t *group)
+{
+    const char *start = r->at - 1, *at = r->at + 1;
+    if (*r->at != '?') return *group = r->n_groups++, SAMP_OK;
+    at += *at == 'P' && at[1] == '<';
+    const bool named = *at == '<' && at[1] != '=' && at[1] != '!', off = *at == '-';
+    *group = *at == '=' ? SAMPI_GROUP_AHEAD : *at == '!' ? SAMPI_GROUP_NOT_AHEAD : SAMPI_GROUP_NONE;
+    r->at = at + 1;
+    if (named) return *group = r->n_groups++, sampi_regex_name(r);
+    if (*group != SAMPI_GROUP_NONE)
+        return r->ways || r->open ? sampi_regex_unsupported(r, start, "lookahead is not supported here") : SAMP_OK;
+    if (*at == ':') return SAMP_OK;
+    if (*at == '<') return sampi_regex_unsupported(r, start, "lookbehind is not supported");
+    if (at[off] == 'i' && at[off + 1] == ':') {
+        r->any_case = !off;
+        r->at = at + off + 2;
+        return SAMP_OK;
+    }
+    return sampi_regex_unsupported(r, start,
+                                   *at && strchr("imsx-", *at) ? "of flags only (?i) in front and (?i:...) are supported"
+                                                               : "ECMA-262 has no group that begins like this");
+}
+
 static sampi_node sampi_regex_group(sampi_reader *r)
 {
     const char *start = r->at++;
-    int32_t group = SAMPI_GROUP_NONE;
+    const bool any_case = r->any_case;
+    int32_t group;
     if (++r->depth > SAMPI_MAX_NESTING)
         return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
-    if (r->at[0] == '?') {
-        bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
-        if (r->at[1] != ':' && !named)
-            return sampi_regex_unsupported(
-                r, start,
-                r->at[1] && strchr("=!<", r->at[1])    ? "lookahead and lookbehind are not supported"
-                : r->at[1] && strchr("ims-", r->at[1]) ? "flags in an expression are not supported"
-                                                       : "ECMA-262 has no group that begins like this");
-        r->at += 2;
-        if (named && sampi_regex_name(r)) return r->error->status;
-        if (named) group = r->n_groups++;
-    } else {
-        group = r->n_groups++;
-    }
-    sampi_node n = sampi_regex_alternatives(r);
+    const int status = sampi_regex_group_kind(r, &group);
+    sampi_node n = status ? status : sampi_regex_alternatives(r);
     if (n < 0) return n;
     if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
-    return sampi_regex_way(r, n, group);
+    r->any_case = any_case;
+    if (group != SAMPI_GROUP_AHEAD && group != SAMPI_GROUP_NOT_AHEAD) return sampi_regex_way(r, n, group);
+    n = sampi_tree_seq(r->tree, n, sampi_regex_everything(r->tree));
+    if (n >= 0 && sampi_is_everything(r->tree, n)) return group == SAMPI_GROUP_AHEAD ? SAMPI_EMPTY : SAMPI_NEVER;
+    return n < 0 ? n : sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
 /* Reads a repetition {m}, {m,} or {m,n}. In any other form { is an ordinary character, and *least becomes -1. */
@@ -241,13 +285,13 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     if (c == '.') {
         r->at++;
-        return r->chars(r->tree, line_ends, 3, true);
+        return sampi_regex_chars(r, line_ends, 3, true);
     }
     if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
         c = r->at[1];
         size_t n = sampi_regex_named((char)(c | 32), &ranges);
         r->at += 2;
-        return r->chars(r->tree, ranges, n, c < 'a');
+        return sampi_regex_chars(r, ranges, n, c < 'a');
     }
     r->at += c == '\\';
     int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
@@ -275,6 +319,32 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
     return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
+/* Reads ^, $, \b or \B. Returns 0 if there is none. */
+static sampi_node sampi_regex_assertion(sampi_reader *r)
+{
+    const uint32_t(*words)[2];
+    const char *start = r->at;
+    const bool edge = *start == '\\' && (start[1] | 32) == 'b';
+    if (*start != '^' && *start != '$' && !edge) return 0;
+    if (edge && (r->ways || r->open)) return sampi_regex_unsupported(r, start, "\\b and \\B are not supported here");
+    if (*start == '$' && r->open)
+        return sampi_regex_unsupported(r, start, "expected no $: a text has no end here");
+    while (!strncmp(r->at, start, edge ? 2 : 1)) r->at += edge ? 2 : 1;
+    if (!edge)
+        return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, SAMPI_EMPTY,
+                               *start == '^' ? SAMPI_GROUP_BEGIN : SAMPI_GROUP_END, 0);
+    const size_t n = sampi_regex_named('w', &words);
+    const sampi_node any = sampi_regex_everything(r->tree),
+                     word = sampi_tree_seq(r->tree, r->chars(r->tree, words, n, false), any);
+    sampi_node other = sampi_tree_seq(r->tree, r->chars(r->tree, words, n, true), any);
+    other = sampi_tree_alt(r->tree, SAMPI_EMPTY, other);
+    if (word < 0 || other < 0) return word < 0 ? word : other;
+    const sampi_node pair = sampi_tree_node(r->tree, SAMPI_NODE_SEQ, word, other, 0);
+    return pair < 0 ? pair
+                    : sampi_tree_node(r->tree, SAMPI_NODE_GROUP, pair,
+                                      start[1] == 'b' ? SAMPI_GROUP_EDGE : SAMPI_GROUP_NO_EDGE, 0);
+}
+
 static sampi_node sampi_regex_alternatives(sampi_reader *r)
 {
     int32_t first = r->parts.n, first_part = first;
@@ -288,100 +358,14 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
             r->at++;
             continue;
         }
-        sampi_node n;
-        if (c == '^' || c == '$') {
-            uint32_t mark = c == '^' ? SAMPI_REGEX_BEGIN : SAMPI_REGEX_END;
-            while (*r->at == c) r->at++;
-            n = sampi_tree_byte(r->tree, mark, mark);
-        } else {
-            n = sampi_regex_repeated(r, sampi_regex_atom(r));
-        }
+        sampi_node n = sampi_regex_assertion(r);
+        if (!n) n = sampi_regex_repeated(r, sampi_regex_atom(r));
         if (sampi_read_part(r, n) < 0) return r->error->status;
     }
 }
 
-/* Returns whether n matches a text that is empty or has only marks (FE, FF). `rest` matches the texts of n without
-   their marks. */
-static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
-{
-    return (sampi_at(t, n)->facts | (rest < 0 ? 0 : sampi_at(t, rest)->facts)) & SAMPI_FACT_EMPTY;
-}
-
-/* The marks that sampi_regex_unmark removes from a text; ANY is used only to find whether a text has only marks. */
-enum {
-    SAMPI_UNMARK_NONE = 0,
-    /* BEGIN and END are the two top bits of a SET, which are the bits of the bytes FE and FF */
-    SAMPI_UNMARK_BEGIN = 1,
-    SAMPI_UNMARK_END = 2,
-    SAMPI_UNMARK_ANY = 3
-};
-
-/* Returns the result of sampi_regex_unmark for a part. It is stored as result + 1 in `state` of the part's node. */
-static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
-
-/* Computes the result of sampi_regex_unmark for a node whose parts have their results. */
-static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
-{
-    const sampi_expr e = *sampi_at(t, n);
-    const bool front = marks != SAMPI_UNMARK_END;
-    switch (e.kind) {
-        case SAMPI_NODE_SET: {
-            uint32_t is = sampi_bytes_at(t, e.a)[31] >> 6;
-            if (!is) return marks ? SAMPI_NEVER : n;
-            return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
-        }
-        case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_regex_unmarked(t, e.a), b = sampi_regex_unmarked(t, e.b);
-            if (!marks) return sampi_tree_seq(t, a, b);
-            sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
-            bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
-            return through ? sampi_tree_alt(t, with, front ? b : a) : with;
-        }
-        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_regex_unmarked(t, e.a), sampi_regex_unmarked(t, e.b));
-        case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_regex_unmarked(t, e.a);
-            if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
-            int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
-            sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
-            return front ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
-        }
-        default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
-    }
-}
-
-/* Returns a node for those texts of n that have certain marks, with these marks removed. BEGIN: the texts with one or
-   more FE at the front (^^ marks a position twice). END: the texts with one or more FF at the end. ANY: the texts with
-   marks of either kind at the front. NONE: the texts without any marks. Each part is computed once, after its own
-   parts: it waits on the stack `todo`, and is then in `order`. */
-static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
-{
-    if (n < 0) return n;
-    sampi_vec order, todo;
-    memset(&order, 0, sizeof order);
-    memset(&todo, 0, sizeof todo);
-    sampi_node made = n;
-    for (sampi_node now = n; now >= 0;) {
-        const sampi_expr e = *sampi_at(t, now);
-        const bool two = e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT;
-        sampi_node part = -1;
-        if ((two || e.kind == SAMPI_NODE_REPEAT) && !sampi_at(t, e.a)->state) part = e.a;
-        if (two && part < 0 && !sampi_at(t, e.b)->state) part = e.b;
-        sampi_node *room = (sampi_node *)sampi_vec_add(part < 0 ? &order : &todo, sizeof now, 1);
-        if (room) *room = now;
-        if (!room) made = SAMP_E_NOMEM;
-        if (part < 0 && room) made = sampi_regex_unmark_one(t, now, marks);
-        if (made < 0) break;
-        if (part < 0) sampi_at(t, now)->state = made + 1;
-        now = part >= 0 ? part : todo.n ? ((const sampi_node *)todo.data)[--todo.n] : -1;
-    }
-    for (int32_t i = 0; i < order.n; i++) sampi_at(t, ((const sampi_node *)order.data)[i])->state = 0;
-    sampi_vec_free(&order);
-    sampi_vec_free(&todo);
-    return made;
-}
-
-/* Reads a regular expression of n bytes into a node that still contains the marks of ^ and $. A 0 must follow the text.
-   The caller sets the reader's tree, chars and ways. Returns a status, with *error, if the text is not valid. */
+/* Reads a regular expression of n bytes into a node with GROUP nodes. A 0 must follow the text. The caller sets the
+   reader's tree, chars, ways and open. Returns a status, with *error, if the text is not valid. */
 static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(error, 0, sizeof *error);
@@ -389,7 +373,16 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     r->end = text + n;
     r->error = error;
     if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
-    sampi_node all = sampi_regex_alternatives(r);
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (text[i] == '\\' && (text[i + 1] | 32) == 'b') r->edges = true;
+        i += text[i] == '\\';
+    }
+    if (!strncmp(text, "(?i)", 4)) {
+        r->any_case = true;
+        r->at += 4;
+    }
+    r->any = sampi_tree_repeat(r->tree, sampi_regex_chars(r, NULL, 0, true), 0, -1);
+    sampi_node all = r->any < 0 ? sampi_read_node(r, r->any) : sampi_regex_alternatives(r);
     if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
     sampi_vec_free(&r->parts);
     return all;
@@ -403,21 +396,11 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
                                    samp_grammar_error *error)
 {
     sampi_reader r;
+    sampi_resolving placing = { t, SAMPI_PLACE_PATIENCE, 0 };
     memset(&r, 0, sizeof r);
     r.tree = t;
     r.chars = chars;
     sampi_node all = sampi_regex_read(&r, text, n, error);
-    if (all < 0) return all;
-    sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
-    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
-    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
-    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
-    sampi_node marks = sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY);
-    if (marks < 0) return sampi_read_node(&r, marks);
-    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
-    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
-    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
-    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
-    if (sampi_regex_is_nothing(t, SAMPI_NEVER, marks)) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
-    return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
+    if (all >= 0 && search) all = sampi_tree_seq(t, r.any, sampi_tree_seq(t, all, r.any));
+    return sampi_read_node(&r, all < 0 ? all : sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN));
 }

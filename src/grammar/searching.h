@@ -12,28 +12,28 @@ enum {
    The estimate only decides the order of a search. Where several parts must match, it is the sum of theirs, so that
    progress in any part counts. The distance from a text that "all but x" does not match is the distance from a text of
    x. *patience is the number of nodes that may still be visited. */
-static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
 /* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
-static int32_t sampi_distance_of_parts(const sampi_deriver *d, const sampi_expr *e, bool in, int32_t *patience)
+static int32_t sampi_distance_of_parts(sampi_deriver *d, sampi_expr e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
-    const int kind = e->kind;
+    const int kind = e.kind;
     const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
     int32_t far = all ? 0 : SAMPI_DISTANCE_INFINITE;
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->a)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e->a, in, patience);
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e->b)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e->b, in, patience);
-    for (const sampi_expr *now = e; now && *patience > 0;) {
-        const sampi_expr *rest = sampi_at(t, now->b);
-        const bool last = kind == SAMPI_NODE_AND || rest->kind != kind;
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e.a)->kind == SAMPI_NODE_NOT)
+        return sampi_distance(d, e.a, in, patience);
+    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e.b)->kind == SAMPI_NODE_NOT)
+        return sampi_distance(d, e.b, in, patience);
+    for (bool last = false; !last && *patience > 0;) {
+        const sampi_expr rest = *sampi_at(t, e.b);
+        last = kind == SAMPI_NODE_AND || rest.kind != kind;
         for (int i = 0; i < (last ? 2 : 1); i++) {
-            const int32_t part = sampi_distance(d, i ? now->b : now->a, in, patience);
+            const int32_t part = sampi_distance(d, i ? e.b : e.a, in, patience);
             far = all ? far + part : part < far ? part : far;
         }
         if (far > SAMPI_DISTANCE_INFINITE) far = SAMPI_DISTANCE_INFINITE;
-        now = last ? NULL : rest;
+        e = rest;
     }
     return far;
 }
@@ -52,21 +52,21 @@ static int32_t sampi_multiple_distance(const sampi_expr *e)
     return far < 1 ? 1 : far;
 }
 
-static int32_t sampi_distance(const sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
 {
-    n = sampi_inlined(d, n);
-    const sampi_expr *e = sampi_at(&d->tree, n);
-    int32_t far = in != ((e->facts & SAMPI_FACT_EMPTY) != 0);
+    if (sampi_at(&d->tree, n)->kind != SAMPI_NODE_PLACED) n = sampi_inlined(d, n); /* it may be a part of itself */
+    const sampi_expr e = *sampi_at(&d->tree, n);
+    int32_t far = in != ((e.facts & SAMPI_FACT_EMPTY) != 0);
     if (--*patience < 0) return 0;
-    switch (e->kind) {
-        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(e) : far;
+    switch (e.kind) {
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(&e) : far;
         case SAMPI_NODE_NEVER: return in ? SAMPI_DISTANCE_INFINITE : 0;
-        case SAMPI_NODE_TEXT: return in ? e->b : 0;
-        case SAMPI_NODE_NOT: return sampi_distance(d, e->a, !in, patience);
+        case SAMPI_NODE_TEXT: return in ? e.b : 0;
+        case SAMPI_NODE_NOT: return sampi_distance(d, e.a, !in, patience);
         case SAMPI_NODE_REPEAT:
-            if (!in || e->b == 0) return far;
-            far = sampi_distance(d, e->a, in, patience);
-            return far < SAMPI_DISTANCE_INFINITE / e->b ? far * e->b : SAMPI_DISTANCE_INFINITE;
+            if (!in || e.b == 0) return far;
+            far = sampi_distance(d, e.a, in, patience);
+            return far < SAMPI_DISTANCE_INFINITE / e.b ? far * e.b : SAMPI_DISTANCE_INFINITE;
         case SAMPI_NODE_SEQ:
             if (!in) return far;
             break;
@@ -251,7 +251,7 @@ static bool sampi_is_near_alive(sampi_deriver *d, sampi_node n)
     return true;
 }
 
-/* Returns whether n can match any text. For an AND, sampi_search_match finds out. The stack has the second parts of
+/* Returns whether n can match any text. For an AND or a PLACED node, sampi_search_match finds out. The stack has the second parts of
    sequences, which must match too, and of alternatives, which are tried if the first part matches no text. Above each
    part on the stack is the kind of the node that it comes from. */
 static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
@@ -259,6 +259,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
     const int32_t bottom = d->work.n;
     for (;;) {
         bool alive = false;
+        const bool placed = sampi_at(&d->tree, n)->kind == SAMPI_NODE_PLACED; /* may be a part of itself */
         sampi_charge(d, 1);
         n = sampi_inlined(d, n);
         const sampi_expr e = *sampi_at(&d->tree, n);
@@ -267,7 +268,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
             alive = false;
         } else if (!(known & SAMPI_FACT_AND) || (known & (SAMPI_FACT_ALIVE | SAMPI_FACT_EMPTY))) {
             alive = true;
-        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
+        } else if (!placed && (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT)) {
             n = e.kind == SAMPI_NODE_SEQ ? sampi_inlined(d, e.a) : e.a;
             if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
                 n = sampi_join_sequence(d, n, e.b);
@@ -275,7 +276,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
             }
             sampi_work_push_pair(d, e.b, e.kind);
             if (!d->status) continue;
-        } else if (e.kind == SAMPI_NODE_REPEAT) {
+        } else if (!placed && e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
             continue;
         } else {

@@ -19,7 +19,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,    /* a, followed by b */
     SAMPI_NODE_ALT,    /* either a (which is never an ALT itself) or b */
     SAMPI_NODE_REPEAT, /* a, at least b and at most c times (c = -1: any number) */
-    SAMPI_NODE_GROUP,  /* matches a; b says why it is a group (SAMPI_GROUP_*); only triggers have groups */
+    SAMPI_NODE_GROUP,  /* a part of a regular expression; b says why it is a group (SAMPI_GROUP_*) */
     SAMPI_NODE_AND,    /* the texts that both a and b match */
     SAMPI_NODE_NOT,    /* every string of bytes that a does not match */
     SAMPI_NODE_REF,    /* whatever rule number a matches */
@@ -29,7 +29,10 @@ typedef enum sampi_node_kind {
     /* The set b of a MEMBERS node, if it is not EMPTY: b bytes in the pool, with a bit for each member. */
     SAMPI_NODE_SEEN,
     /* the rest of a decimal number that is a multiple of a; the numbers b and c are described below */
-    SAMPI_NODE_MULTIPLE
+    SAMPI_NODE_MULTIPLE,
+    /* what the regular expression a, which has groups, matches from a place b on (places.h); c: whether that may be
+       the empty text */
+    SAMPI_NODE_PLACED
 } sampi_node_kind;
 
 /* The numbers of a MULTIPLE node. b is the remainder modulo a of the digits that were read. c % 8 is one of the
@@ -45,10 +48,20 @@ enum {
     SAMPI_MULTIPLE_PLACE = 16
 };
 
-/* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. */
+/* The reason of a GROUP node: the number of a capture group, counted from 0, or one of these. Triggers have captures
+   and the first four; PLACED nodes have all from BEGIN on. */
 enum {
-    SAMPI_GROUP_NONE = -1, /* a group without capture, which keeps its alternatives apart from the rest */
-    SAMPI_GROUP_LAZY = -2  /* the group is a lazy REPEAT, which tries fewer repetitions first */
+    SAMPI_GROUP_NONE = -1,      /* a group without capture, which keeps its alternatives apart from the rest */
+    SAMPI_GROUP_LAZY = -2,      /* the group is a lazy REPEAT, which tries fewer repetitions first */
+    SAMPI_GROUP_BEGIN = -3,     /* ^: the text begins here */
+    SAMPI_GROUP_END = -4,       /* $: the text ends here */
+    SAMPI_GROUP_AHEAD = -5,     /* (?=...): the rest of the text is one of a */
+    SAMPI_GROUP_NOT_AHEAD = -6, /* (?!...): it is none of a */
+    SAMPI_GROUP_EDGE = -7,      /* \\b: one end of a word; a: a SEQ of what may be behind: a word, or not */
+    SAMPI_GROUP_NO_EDGE = -8,   /* \\B; a: the same */
+    SAMPI_GROUP_AGAIN = -9,     /* the rest a of a REPEAT; c: bit 0: none need follow; FRESH: of the place before it */
+    SAMPI_GROUP_WORD = -10,     /* a is a character of a word */
+    SAMPI_GROUP_OTHER = -11     /* a is another character */
 };
 
 /* Facts about a node, as bits of `facts`. */
@@ -534,6 +547,14 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
             return (uint8_t)(a & (shared | passed));
         case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
         case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
+        case SAMPI_NODE_PLACED: return SAMPI_FACT_AND | (e->c ? SAMPI_FACT_EMPTY : 0);
+        case SAMPI_NODE_GROUP: /* see places.h */
+            if (e->b > SAMPI_GROUP_BEGIN) return 0;
+            if (e->b <= SAMPI_GROUP_WORD) return SAMPI_FACT_AND;
+            if (e->b == SAMPI_GROUP_END) return SAMPI_FACT_CALLS;
+            if (e->b >= SAMPI_GROUP_NOT_AHEAD && e->b <= SAMPI_GROUP_AHEAD)
+                return SAMPI_FACT_CALLS | (sampi_facts_of(t, e->a) & SAMPI_FACT_AND);
+            return SAMPI_FACT_CALLS | SAMPI_FACT_AND;
         default: return 0;
     }
 }

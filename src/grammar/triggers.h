@@ -170,13 +170,12 @@ static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
         case SAMPI_NODE_TEXT:
             for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
             break;
-        case SAMPI_NODE_SET: { /* the marks of ^ and $ are sets of one byte */
-            bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
-            int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
-            at = sampi_emit_op(z, kind, e->a, 0);
-            break;
-        }
+        case SAMPI_NODE_SET: at = sampi_emit_op(z, SAMPI_OP_SET, e->a, 0); break;
         case SAMPI_NODE_GROUP:
+            if (e->b <= SAMPI_GROUP_BEGIN) {
+                at = sampi_emit_op(z, e->b == SAMPI_GROUP_BEGIN ? SAMPI_OP_BEGIN : SAMPI_OP_END, 0, 0);
+                break;
+            }
             if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
             if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
             if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
