@@ -3035,37 +3035,27 @@ TEST(test_lazy_tokens)
     samp_free(other);
     samp_free(eager);
 
-    const char *field;
-    static const samp_token outside[] = { N_VOCAB };
+    static const samp_token outside[] = { N_VOCAB }, below_0[] = { 'a', -1 };
     static const char *const none[] = { NULL };
-    s = samp_init_grammar_lazy(vocab_index, g, none, 1, NULL, 0);
-    assert_status(samp_status(s, &field), SAMP_E_NULL);
-    assert_text(field, "trigger_words");
-    samp_free(s);
-    s = samp_init_grammar_lazy_patterns(vocab_index, g, NULL, 0, outside, 1);
-    assert_status(samp_status(s, &field), SAMP_E_RANGE);
-    assert_text(field, "trigger_tokens");
-    samp_free(s);
-    static const samp_token below_0[] = { 'a', -1 };
-    s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, below_0, 2);
-    assert_status(samp_status(s, &field), SAMP_E_RANGE);
-    assert_text(field, "trigger_tokens");
-    samp_free(s);
-    s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 1);
-    assert_status(samp_status(s, &field), SAMP_E_NULL);
-    assert_text(field, "trigger_tokens");
-    samp_free(s);
-    s = samp_init_grammar_lazy_patterns(vocab_index, g, NULL, 1, tool, 1);
-    assert_status(samp_status(s, &field), SAMP_E_NULL);
-    assert_text(field, "trigger_patterns");
-    samp_free(s);
-    s = samp_init_grammar_lazy(NULL, g, ab, 1, NULL, 0);
-    assert_status(samp_status(s, &field), SAMP_E_NULL);
-    samp_free(s);
-    s = samp_init_grammar_lazy(vocab_index, NULL, NULL, 0, NULL, 0);
-    assert_status(samp_status(s, &field), SAMP_E_NULL);
-    assert_text(field, "grammar");
-    samp_free(s);
+    const struct {
+        samp_sampler *made;
+        int status;
+        const char *field; /* NULL: any */
+    } bad[] = {
+        { samp_init_grammar_lazy(vocab_index, g, none, 1, NULL, 0), SAMP_E_NULL, "trigger_words" },
+        { samp_init_grammar_lazy_patterns(vocab_index, g, NULL, 0, outside, 1), SAMP_E_RANGE, "trigger_tokens" },
+        { samp_init_grammar_lazy(vocab_index, g, NULL, 0, below_0, 2), SAMP_E_RANGE, "trigger_tokens" },
+        { samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 1), SAMP_E_NULL, "trigger_tokens" },
+        { samp_init_grammar_lazy_patterns(vocab_index, g, NULL, 1, tool, 1), SAMP_E_NULL, "trigger_patterns" },
+        { samp_init_grammar_lazy(NULL, g, ab, 1, NULL, 0), SAMP_E_NULL, NULL },
+        { samp_init_grammar_lazy(vocab_index, NULL, NULL, 0, NULL, 0), SAMP_E_NULL, "grammar" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        const char *field;
+        assert_status(samp_status(bad[i].made, &field), bad[i].status);
+        if (bad[i].field) assert_text(field, bad[i].field);
+        samp_free(bad[i].made);
+    }
     samp_grammar *nothing = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\"?");
     s = samp_init_grammar_lazy(vocab_index, nothing, NULL, 0, tool, 2);
     assert_num(samp_grammar_is_complete(s), 0); /* that would be complete, but has not begun */

@@ -324,39 +324,33 @@ static const char *longer(const samp_vocab *v, samp_token token, size_t *n)
 TEST(test_bad_arguments)
 {
     static const char *const none[] = { "a", NULL }, *const empty[] = { "a", "" };
-    const samp_token bad[] = { 3, -1 };
-    samp_text_options o = { .min_tokens = -1 };
-    samp_vocab other = vocab;
-    int status;
-    assert_null(samp_text_init(NULL, NULL, 0, NULL, &status));
-    assert_num(status, SAMP_E_NULL);
-    other.token_bytes = NULL;
-    assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
-    assert_num(status, SAMP_E_NULL);
-    other = vocab;
-    other.eog = NULL;
-    assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
-    assert_num(status, SAMP_E_NULL);
-    other = vocab;
+    const samp_token tokens[] = { 3, -1 };
+    samp_vocab silent = vocab, endless = vocab, other = vocab;
+    silent.token_bytes = NULL;
+    endless.eog = NULL;
     other.n_vocab = -1;
-    assert_null(samp_text_init(&other, NULL, 0, NULL, &status));
-    assert_num(status, SAMP_E_RANGE);
-    assert_null(samp_text_init(&vocab, none, 2, NULL, &status));
-    assert_num(status, SAMP_E_NULL);
-    assert_null(samp_text_init(&vocab, NULL, 1, NULL, &status));
-    assert_num(status, SAMP_E_NULL);
-    assert_null(samp_text_init(&vocab, empty, 2, NULL, &status));
-    assert_num(status, SAMP_E_RANGE);
-    assert_null(samp_text_init(&vocab, none, 65537, NULL, &status));
-    assert_num(status, SAMP_E_RANGE);
-    assert_null(samp_text_init(&vocab, none, 1, &o, NULL));
-    o.min_tokens = 0;
-    o.n_stop_tokens = 2;
-    assert_null(samp_text_init(&vocab, none, 1, &o, &status));
-    assert_num(status, SAMP_E_NULL);
-    o.stop_tokens = bad;
-    assert_null(samp_text_init(&vocab, none, 1, &o, &status));
-    assert_num(status, SAMP_E_RANGE);
+    const samp_text_options before = { .min_tokens = -1 }, lost = { .n_stop_tokens = 2 };
+    const samp_text_options below_0 = { .n_stop_tokens = 2, .stop_tokens = tokens };
+    const struct {
+        const samp_vocab *vocab;
+        const char *const *stops;
+        size_t n;
+        const samp_text_options *options;
+        int status;
+    } bad[] = {
+        { NULL, NULL, 0, NULL, SAMP_E_NULL },        { &silent, NULL, 0, NULL, SAMP_E_NULL },
+        { &endless, NULL, 0, NULL, SAMP_E_NULL },    { &other, NULL, 0, NULL, SAMP_E_RANGE },
+        { &vocab, none, 2, NULL, SAMP_E_NULL },      { &vocab, NULL, 1, NULL, SAMP_E_NULL },
+        { &vocab, empty, 2, NULL, SAMP_E_RANGE },    { &vocab, none, 65537, NULL, SAMP_E_RANGE },
+        { &vocab, none, 1, &before, SAMP_E_RANGE },  { &vocab, none, 1, &lost, SAMP_E_NULL },
+        { &vocab, none, 1, &below_0, SAMP_E_RANGE },
+    };
+    int status;
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        assert_null(samp_text_init(bad[i].vocab, bad[i].stops, bad[i].n, bad[i].options, &status));
+        assert_num(status, bad[i].status);
+        assert_null(samp_text_init(bad[i].vocab, bad[i].stops, bad[i].n, bad[i].options, NULL));
+    }
     assert_null(samp_text_clone(NULL));
 
     const char *out = NULL;
