@@ -294,6 +294,27 @@ static void check_cases(const schema_case *cases, size_t n)
     }
 }
 
+/* Branches of a oneOf that one member tells apart, deep in what is asked while the object around is made: no branch is
+   split into all ways to violate the others. */
+TEST(test_branches_asked_about)
+{
+    static char text[8192];
+    size_t n = (size_t)snprintf(text, sizeof text, "{\"type\":\"object\",\"required\":[\"f\"],\"properties\":{\"f\":{\"type\":\"array\","
+                                                   "\"items\":{\"oneOf\":[");
+    for (int k = 0; k < 7; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "%s{\"type\":\"object\",\"properties\":{\"t\":{\"const\":%d},\"a\":{\"minLength\":1},\"b\":{\"type\":\"string\"},"
+                              "\"c\":{\"type\":\"integer\"},\"d\":{}},\"additionalProperties\":false,\"required\":[\"t\",\"a\"]}",
+                              k ? "," : "", k);
+    snprintf(text + n, sizeof text - n, "]}}}}");
+    const schema_case c = { text, "{\"f\":[]}\n{\"f\":[{\"t\":6,\"a\":\"x\",\"d\":1}]}", "{}\n{\"f\":[{\"t\":1}]}\n{\"f\":[{\"t\":7,\"a\":\"x\"}]}",
+                            NULL };
+    samp_grammar *g = compile(text, NULL);
+    check_documents(g, &c, c.valid, true);
+    check_documents(g, &c, c.invalid, false);
+    samp_grammar_free(g);
+}
+
 /* Values in a row: names, dates, numbers and anchors that differ in their last characters alone are no attack. */
 TEST(test_values_in_a_row)
 {
