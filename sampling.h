@@ -225,98 +225,98 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10917 watermark/draw.h                27565 grammar/waiting.h
-     324 api/config.h                    11122 samplers/mirostat.h             27872 grammar/repeated.h
-     355 api/types.h                     11345 samplers/adaptive_p.h           27948 grammar/room.h
-     677 api/missing.h                   11494 samplers/ras.h                  28338 grammar/sampler.h
-     692 api/sample.h                    11557 samplers/replay.h               28592 grammar/warming.h
-     894 api/chains.h                    11608 samplers/custom.h               28827 grammar/forced.h
-    1200 api/samplers.h                  11657 config/describe.h               29029 grammar/hooks.h
-    1594 api/gumbel.h                    11826 config/from_params.h            29150 schema/head.h
-    1623 api/operator.h                  11882 config/orders.h                 29366 schema/errors.h
-    1682 api/kv.h                        12154 config/numbers.h                29481 schema/collections.h
-    1879 api/llama_cpp.h                 12299 config/set.h                    29514 schema/references.h
-    1927 api/text_error.h                12475 config/texts.h                  29830 schema/strings.h
-    1946 api/grammar.h                   12654 config/settings.h               29895 schema/numbers.h
-    2322 api/shards.h                    12769 life/rollback.h                 30116 schema/sets.h
-    2435 api/peers.h                     13007 life/chain.h                    30392 schema/formats.h
-    2581 api/drafts.h                    13303 life/members.h                  30748 schema/scalars.h
-    2740 api/constraints.h               13413 life/update.h                   31064 schema/styles.h
-    3143 api/watermark.h                 13583 life/copy.h                     31220 schema/goals.h
-    3317 api/stop.h                      13752 rows/row.h                      31522 schema/tagged.h
-    3457 api/vocab.h                     13952 rows/reserve.h                  31595 schema/alternatives.h
-    3500 api/search.h                    14029 rows/pieces.h                   32133 schema/objects.h
-    3682 api/parts.h                     14138 rows/compact.h                  32742 schema/arrays.h
-    3734 base/switches.h                 14318 rows/sums.h                     33105 schema/satisfiable.h
-    4037 base/random.h                   14445 rows/changes.h                  33273 schema/whole.h
-    4057 base/mt19937.h                  14522 rows/cuts.h                     33456 tags/head.h
-    4129 base/exact.h                    14978 rows/typical.h                  33583 tags/words.h
-    4346 base/bits128.h                  15286 rows/tail_free.h                33699 tags/inside.h
-    4422 base/elements.h                 15354 rows/selecting.h                33843 tags/formats.h
-    4548 watermark/colours.h             15497 rows/mirostat.h                 34288 tags/models.h
-    4611 kernels/llama_cpp/contract.h    15577 watermark/rows.h                34537 grammar/grammars.h
-    4633 kernels/contract.h              15687 rows/flat.h                     34605 peers/tables.h
-    4719 kernels/scalar.h                15757 rows/logprobs.h                 35064 peers/values.h
-    4923 kernels/llama_cpp/scalar.h      15900 rows/support.h                  35560 peers/llama_server.h
-    4932 kernels/sets.h                  16045 rows/step.h                     35628 peers/stops.h
-    4981 kernels/vectors.h               16062 run/apply.h                     35687 peers/wishes.h
-    5063 kernels/avx512.h                16128 run/writing.h                   35729 peers/fields.h
-    5148 kernels/avx2.h                  16227 run/arrays.h                    36040 peers/requests.h
-    5212 kernels/sse2.h                  16315 run/walk.h                      36248 vocab/pieces.h
-    5229 kernels/neon.h                  16423 run/again.h                     36426 vocab/tokenizer_json.h
-    5252 kernels/wasm.h                  16488 run/finish.h                    36644 vocab/gguf.h
-    5268 kernels/generic.h               16529 run/draw.h                      36819 shards/head.h
-    5288 kernels/shared.h                16617 run/sample.h                    36904 shards/bytes.h
-    5412 kernels/passes.h                16754 run/explain.h                   37001 shards/merging.h
-    6096 kernels/llama_cpp/passes.h      16869 watermark/making.h              37290 shards/row.h
-    6148 kernels/check.h                 17090 watermark/tails.h               37413 shards/answers.h
-    6170 kernels/dispatch.h              17187 watermark/detect.h              37857 shards/logprobs.h
-    6369 core/thresholds.h               17412 run/verify.h                    38115 shards/taking.h
-    6464 core/array.h                    17517 run/batch.h                     38252 shards/asking.h
-    6879 core/table.h                    17703 run/replay.h                    38382 shards/prefix.h
-    7050 core/windows.h                  17788 run/guide.h                     38605 shards/plans.h
-    7138 constraints/record.h            17829 life/state.h                    39051 samplers/plans.h
-    7208 watermark/record.h              17990 operator/weights.h              39313 shards/way.h
-    7227 rows/work.h                     18065 operator/search.h               39459 shards/memory.h
-    7260 life/past.h                     18196 operator/run.h                  39522 shards/batch.h
-    7319 core/record.h                   18356 kv/cells.h                      39926 drafts/head.h
-    7484 core/plans.h                    18380 kv/making.h                     39977 drafts/block.h
-    7510 core/fields.h                   18600 kv/slot.h                       40159 drafts/tree.h
-    7607 core/owners.h                   18732 kv/sequences.h                  40282 drafts/relaxed.h
-    7674 core/mt19937.h                  18862 kv/data.h                       40363 drafts/ngram.h
-    7729 core/no_mt19937.h               18991 kv/update.h                     40499 search/head.h
-    7753 core/making.h                   19109 kv/state.h                      40706 search/rows.h
-    7911 core/streams.h                  19308 llama_cpp/functions.h           40788 search/states.h
-    7947 life/state_fields.h             19370 llama_cpp/object.h              40875 search/beams.h
-    8035 samplers/llama_cpp.h            19423 llama_cpp/vocabulary.h          41258 search/unmask.h
-    8175 samplers/logit_bias.h           19498 text/reading.h                  41404 text/automaton.h
-    8259 samplers/patch.h                19604 text/strings.h                  41475 grammar/patterns.h
-    8307 samplers/penalties.h            19702 text/values.h                   41619 constraints/automaton.h
-    8449 samplers/dry.h                  19856 text/documents.h                41658 constraints/making.h
-    8981 samplers/cut.h                  19929 grammar/head.h                  41904 constraints/sampler.h
-    9001 samplers/top_n_sigma.h          19933 grammar/tree.h                  41993 constraints/constructors.h
-    9137 samplers/top_k.h                20603 grammar/building.h              42361 constraints/patterns.h
-    9192 samplers/tail_free.h            21074 grammar/places.h                42450 constraints/looking.h
-    9309 samplers/typical.h              21254 grammar/finishing.h             42520 constraints/thinking.h
-    9370 samplers/top_p.h                21562 grammar/reading.h               42763 constraints/schedule.h
-    9406 samplers/min_p.h                21654 grammar/gbnf.h                  42846 constraints/accepting.h
-    9442 samplers/by_sums.h              21947 grammar/regex.h                 43027 constraints/drawing.h
-    9571 samplers/top_h.h                22348 grammar/derivatives.h           43264 constraints/state.h
-    9621 samplers/min_k.h                23056 grammar/searching.h             43328 constraints/kind.h
-    9680 samplers/xtc.h                  23341 grammar/vocabulary.h            43387 constraints/top_p_decay.h
-    9801 samplers/infill.h               23795 grammar/triggers.h              43463 constraints/timestamps.h
-    9908 samplers/temperature.h          24268 grammar/matcher.h               43657 constraints/accessors.h
-   10077 samplers/smoothing.h            24572 grammar/cache.h                 43764 stop/head.h
-   10158 samplers/softmax.h              24855 grammar/moving.h                43829 stop/search.h
-   10187 samplers/drafted.h              25306 grammar/visits.h                43950 stop/making.h
-   10212 samplers/greedy.h               25596 grammar/states.h                44107 stop/text.h
-   10242 samplers/choose.h               25773 grammar/unique.h                44259 stop/patterns.h
-   10328 samplers/ratio.h                25910 grammar/items.h                 44331 stop/settings.h
-   10392 samplers/draw.h                 26042 grammar/masks.h                 44362 core/kinds.h
-   10482 samplers/dist.h                 26286 grammar/runs.h                  44404 base/restore.h
-   10508 samplers/gumbel.h               26498 grammar/entries.h               44417 api/license.h
-   10618 watermark/function.h            27094 grammar/accepting.h
-   10731 watermark/text.h                27459 grammar/history.h
+       2 api/opening.h                   10917 watermark/draw.h                27640 grammar/waiting.h
+     324 api/config.h                    11122 samplers/mirostat.h             27947 grammar/repeated.h
+     355 api/types.h                     11345 samplers/adaptive_p.h           28023 grammar/room.h
+     677 api/missing.h                   11494 samplers/ras.h                  28413 grammar/sampler.h
+     692 api/sample.h                    11557 samplers/replay.h               28667 grammar/warming.h
+     894 api/chains.h                    11608 samplers/custom.h               28902 grammar/forced.h
+    1200 api/samplers.h                  11657 config/describe.h               29104 grammar/hooks.h
+    1594 api/gumbel.h                    11826 config/from_params.h            29225 schema/head.h
+    1623 api/operator.h                  11882 config/orders.h                 29441 schema/errors.h
+    1682 api/kv.h                        12154 config/numbers.h                29556 schema/collections.h
+    1879 api/llama_cpp.h                 12299 config/set.h                    29589 schema/references.h
+    1927 api/text_error.h                12475 config/texts.h                  29905 schema/strings.h
+    1946 api/grammar.h                   12654 config/settings.h               29970 schema/numbers.h
+    2322 api/shards.h                    12769 life/rollback.h                 30191 schema/sets.h
+    2435 api/peers.h                     13007 life/chain.h                    30467 schema/formats.h
+    2581 api/drafts.h                    13303 life/members.h                  30823 schema/scalars.h
+    2740 api/constraints.h               13413 life/update.h                   31139 schema/styles.h
+    3143 api/watermark.h                 13583 life/copy.h                     31295 schema/goals.h
+    3317 api/stop.h                      13752 rows/row.h                      31597 schema/tagged.h
+    3457 api/vocab.h                     13952 rows/reserve.h                  31670 schema/alternatives.h
+    3500 api/search.h                    14029 rows/pieces.h                   32208 schema/objects.h
+    3682 api/parts.h                     14138 rows/compact.h                  32817 schema/arrays.h
+    3734 base/switches.h                 14318 rows/sums.h                     33180 schema/satisfiable.h
+    4037 base/random.h                   14445 rows/changes.h                  33348 schema/whole.h
+    4057 base/mt19937.h                  14522 rows/cuts.h                     33531 tags/head.h
+    4129 base/exact.h                    14978 rows/typical.h                  33658 tags/words.h
+    4346 base/bits128.h                  15286 rows/tail_free.h                33774 tags/inside.h
+    4422 base/elements.h                 15354 rows/selecting.h                33918 tags/formats.h
+    4548 watermark/colours.h             15497 rows/mirostat.h                 34363 tags/models.h
+    4611 kernels/llama_cpp/contract.h    15577 watermark/rows.h                34612 grammar/grammars.h
+    4633 kernels/contract.h              15687 rows/flat.h                     34680 peers/tables.h
+    4719 kernels/scalar.h                15757 rows/logprobs.h                 35139 peers/values.h
+    4923 kernels/llama_cpp/scalar.h      15900 rows/support.h                  35635 peers/llama_server.h
+    4932 kernels/sets.h                  16045 rows/step.h                     35703 peers/stops.h
+    4981 kernels/vectors.h               16062 run/apply.h                     35762 peers/wishes.h
+    5063 kernels/avx512.h                16128 run/writing.h                   35804 peers/fields.h
+    5148 kernels/avx2.h                  16227 run/arrays.h                    36115 peers/requests.h
+    5212 kernels/sse2.h                  16315 run/walk.h                      36323 vocab/pieces.h
+    5229 kernels/neon.h                  16423 run/again.h                     36501 vocab/tokenizer_json.h
+    5252 kernels/wasm.h                  16488 run/finish.h                    36719 vocab/gguf.h
+    5268 kernels/generic.h               16529 run/draw.h                      36894 shards/head.h
+    5288 kernels/shared.h                16617 run/sample.h                    36979 shards/bytes.h
+    5412 kernels/passes.h                16754 run/explain.h                   37076 shards/merging.h
+    6096 kernels/llama_cpp/passes.h      16869 watermark/making.h              37365 shards/row.h
+    6148 kernels/check.h                 17090 watermark/tails.h               37488 shards/answers.h
+    6170 kernels/dispatch.h              17187 watermark/detect.h              37932 shards/logprobs.h
+    6369 core/thresholds.h               17412 run/verify.h                    38190 shards/taking.h
+    6464 core/array.h                    17517 run/batch.h                     38327 shards/asking.h
+    6879 core/table.h                    17703 run/replay.h                    38457 shards/prefix.h
+    7050 core/windows.h                  17788 run/guide.h                     38680 shards/plans.h
+    7138 constraints/record.h            17829 life/state.h                    39126 samplers/plans.h
+    7208 watermark/record.h              17990 operator/weights.h              39388 shards/way.h
+    7227 rows/work.h                     18065 operator/search.h               39534 shards/memory.h
+    7260 life/past.h                     18196 operator/run.h                  39597 shards/batch.h
+    7319 core/record.h                   18356 kv/cells.h                      40001 drafts/head.h
+    7484 core/plans.h                    18380 kv/making.h                     40052 drafts/block.h
+    7510 core/fields.h                   18600 kv/slot.h                       40234 drafts/tree.h
+    7607 core/owners.h                   18732 kv/sequences.h                  40357 drafts/relaxed.h
+    7674 core/mt19937.h                  18862 kv/data.h                       40438 drafts/ngram.h
+    7729 core/no_mt19937.h               18991 kv/update.h                     40574 search/head.h
+    7753 core/making.h                   19109 kv/state.h                      40781 search/rows.h
+    7911 core/streams.h                  19308 llama_cpp/functions.h           40863 search/states.h
+    7947 life/state_fields.h             19370 llama_cpp/object.h              40950 search/beams.h
+    8035 samplers/llama_cpp.h            19423 llama_cpp/vocabulary.h          41333 search/unmask.h
+    8175 samplers/logit_bias.h           19498 text/reading.h                  41479 text/automaton.h
+    8259 samplers/patch.h                19604 text/strings.h                  41550 grammar/patterns.h
+    8307 samplers/penalties.h            19702 text/values.h                   41694 constraints/automaton.h
+    8449 samplers/dry.h                  19856 text/documents.h                41733 constraints/making.h
+    8981 samplers/cut.h                  19929 grammar/head.h                  41979 constraints/sampler.h
+    9001 samplers/top_n_sigma.h          19933 grammar/tree.h                  42068 constraints/constructors.h
+    9137 samplers/top_k.h                20603 grammar/building.h              42436 constraints/patterns.h
+    9192 samplers/tail_free.h            21074 grammar/places.h                42525 constraints/looking.h
+    9309 samplers/typical.h              21254 grammar/finishing.h             42595 constraints/thinking.h
+    9370 samplers/top_p.h                21562 grammar/reading.h               42838 constraints/schedule.h
+    9406 samplers/min_p.h                21654 grammar/gbnf.h                  42921 constraints/accepting.h
+    9442 samplers/by_sums.h              21947 grammar/regex.h                 43102 constraints/drawing.h
+    9571 samplers/top_h.h                22348 grammar/derivatives.h           43339 constraints/state.h
+    9621 samplers/min_k.h                23056 grammar/searching.h             43403 constraints/kind.h
+    9680 samplers/xtc.h                  23343 grammar/vocabulary.h            43462 constraints/top_p_decay.h
+    9801 samplers/infill.h               23797 grammar/triggers.h              43538 constraints/timestamps.h
+    9908 samplers/temperature.h          24270 grammar/matcher.h               43732 constraints/accessors.h
+   10077 samplers/smoothing.h            24576 grammar/cache.h                 43839 stop/head.h
+   10158 samplers/softmax.h              24859 grammar/moving.h                43904 stop/search.h
+   10187 samplers/drafted.h              25310 grammar/visits.h                44025 stop/making.h
+   10212 samplers/greedy.h               25600 grammar/states.h                44182 stop/text.h
+   10242 samplers/choose.h               25777 grammar/unique.h                44334 stop/patterns.h
+   10328 samplers/ratio.h                25914 grammar/items.h                 44406 stop/settings.h
+   10392 samplers/draw.h                 26046 grammar/masks.h                 44437 core/kinds.h
+   10482 samplers/dist.h                 26296 grammar/runs.h                  44479 base/restore.h
+   10508 samplers/gumbel.h               26508 grammar/entries.h               44492 api/license.h
+   10618 watermark/function.h            27169 grammar/accepting.h
+   10731 watermark/text.h                27534 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23145,11 +23145,12 @@ static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *
    so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the largest
    of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be changed too,
    which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound is far, and
-   was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. */
+   was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. few: not 0:
+   more repetitions of a sequence than this are far from a bound. */
 typedef struct sampi_nearness {
     int32_t far;
     bool fine, wide, exact, rigid;
-    int32_t patience, n_changed;
+    int32_t patience, n_changed, few;
 } sampi_nearness;
 
 /* Returns a node that is the same for all counts that are far from their bounds; n itself if there is none. */
@@ -23179,6 +23180,7 @@ static sampi_node sampi_near(sampi_deriver *d, sampi_node n, sampi_nearness *is)
         }
         case SAMPI_NODE_REPEAT:
             if (is->fine && most <= far) far = most > 64 ? 64 : 24;
+            if (is->few && sampi_at(t, sampi_inlined(d, e.a))->kind == SAMPI_NODE_SEQ) far = is->few;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
@@ -23291,7 +23293,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n);
 static bool sampi_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
-    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
+    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0, 0 };
     const sampi_node near = sampi_near(d, n, &is);
     if (near == n || d->status || !sampi_matches_any(d, near)) return false;
     sampi_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
@@ -24506,8 +24508,10 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    const sampi_entry *like; /* the usual state's entry, of which an entry is made (sampi_usual_entry); or NULL */
-    int32_t n_like;          /* how many exits of that entry were taken over or left out */
+    /* the entry of another state, of which an entry is made (sampi_usual_entry, sampi_short_entry), or NULL */
+    const sampi_entry *like;
+    int32_t n_like; /* how many exits of that entry were taken over or left out */
+    uint32_t far;   /* both entries have the same plain tokens of at most so many characters; 0: not known */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */
@@ -26155,7 +26159,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* Takes over the exits of the usual state's entry (m->like) that are in front of a node; or leaves them out. */
+/* Takes over the exits of the entry m->like that are in front of a node; or leaves them out. */
 static void sampi_take_exits(sampi_matcher *m, uint32_t node, bool in)
 {
     for (; m->like && m->n_like < m->like->n_exits && m->like->exits[m->n_like] < node; m->n_like++) {
@@ -26179,15 +26183,21 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
+/* Leaves out what the entry m->like has at node i of a trie and below it. */
+static void sampi_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
+{
+    sampi_set_below(m, i, entry->bits, false);
+    sampi_take_exits(m, i, true);
+    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+}
+
 /* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
    the state whose entry is being computed goes to `state`, another one. */
 static int32_t sampi_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state, int32_t usual)
 {
     const int32_t flags = sampi_dfa_state_at(m, state)->flags | sampi_dfa_state_at(m, usual)->flags;
     if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
-    sampi_set_below(m, i, entry->bits, false);
-    sampi_take_exits(m, i, true);
-    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    sampi_leave_below(m, entry, i);
     return 0;
 }
 
@@ -26500,6 +26510,11 @@ static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, b
   An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
      the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. */
 
+enum {
+    SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
+    SAMPI_SHORT = 24           /* tokens of at most so many characters are short, as nearly all are (sampi_short_entry) */
+};
+
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
@@ -26581,7 +26596,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun && !usual) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    if (!at->begun && !m->like) at->start = sampi_find_first_run(m, item.state, keep, entry);
     const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
@@ -26601,7 +26616,11 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
         const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
-                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16), length = before->length + n;
+        if (m->far && before->length + all_n <= m->far) {
+            i += size;
+            continue;
+        }
         const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
                    inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
                    beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
@@ -26626,6 +26645,8 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
             continue;
         }
         if (usual) usual = sampi_leave_usual(m, entry, i, next, usual);
+        if (m->far && (!next || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)) || (n && length == m->far + 1)))
+            sampi_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
@@ -26648,7 +26669,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
         here->usual = usual;
         here->expects = sampi_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
-        here->length = before->length + n;
+        here->length = length;
         here->run_kinds = 0;
         here->run_reach = 0;
         if (here->expects == 0 && size > 1 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
@@ -26709,19 +26730,21 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
 }
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t usual, sampi_progress *at)
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual, sampi_progress *at)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
+    m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
-    if (usual >= 0) {
-        m->like = sampi_entry_at(m, usual);
+    if (like >= 0) {
+        m->like = sampi_entry_at(m, like);
         m->n_like = 0;
+        m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
-    usual = m->like ? m->like->state : 0;
+    const int32_t usual = m->like && is_usual ? m->like->state : 0;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_close(m, level.items);
@@ -26730,6 +26753,11 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t usual
         const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
+        if (m->far) { /* the other tokens are found anew */
+            for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
+            sampi_take_exits(m, m->index->n_plain, true);
+            sampi_take_exits(m, m->index->n_nodes, false);
+        }
         if (!m->d.status)
             sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
         if (!m->d.status) sampi_take_exits(m, m->index->n_nodes, true);
@@ -26805,7 +26833,6 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
     return at;
 }
 
-enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
 
 /* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
@@ -26825,7 +26852,7 @@ static int32_t sampi_near_compared(sampi_matcher *m, int32_t parent, int32_t her
 {
     const sampi_node node = sampi_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
-    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
+    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0, 0 }, narrow = wide;
     const sampi_node more = sampi_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
@@ -26852,7 +26879,7 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
             state = to;
             continue;
         }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
         const int32_t near = facts & SAMPI_FACT_AND ? state : sampi_state_of(m, sampi_near(&m->d, s->node, &is));
         if (m->d.status) return state; /* the node may be incomplete */
         if (near && near != state) {
@@ -26878,6 +26905,53 @@ static int32_t sampi_usual_entry(sampi_matcher *m, int32_t parent, int32_t state
     return at >= 0 && sampi_entry_at(m, at)->bits && sampi_entry_at(m, at)->state == usual ? at : -1;
 }
 
+/* Returns whether two entries have the same plain tokens of at most SAMPI_SHORT characters, and the same exits within
+   plain tokens. */
+static bool sampi_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    for (uint32_t i = 0; i < m->index->n_mask; i++) {
+        uint32_t bits = (a->bits[i] ^ b->bits[i]) & m->index->plain[i];
+        for (samp_token token = (samp_token)i * 32; bits; bits >>= 1, token++) {
+            size_t n = 0, length = 0;
+            const char *bytes = bits & 1 ? vocab->token_bytes(vocab, token, &n) : NULL;
+            for (size_t k = 0; k < n; k++) length += ((uint8_t)bytes[k] & 0xc0) != 0x80;
+            if ((bits & 1) && length <= SAMPI_SHORT) return false;
+        }
+    }
+    int32_t n = 0;
+    while (n < a->n_exits && n < b->n_exits && a->exits[n] == b->exits[n]) n++;
+    return (n == a->n_exits || a->exits[n] >= m->index->n_plain) &&
+           (n == b->n_exits || b->exits[n] >= m->index->n_plain);
+}
+
+/* Returns the number of an entry that has the same short plain tokens as a state with counts, or -1: that of a state
+   whose bounds above a number are left out. */
+static int32_t sampi_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    const sampi_node node = sampi_dfa_state_at(m, state)->node;
+    const uint8_t facts = sampi_at(&m->d.tree, node)->facts;
+    const bool compares = (facts & SAMPI_FACT_AND) != 0;
+    const int32_t far = compares ? SAMPI_SHORT + 8 : SAMPI_SHORT; /* a text may need some bytes behind a token */
+    sampi_nearness wide = { far, false, true, !compares, false, SAMPI_NEAR_PATIENCE, 0, compares ? 2 : 0 },
+                   narrow = wide;
+    if (parent >= 2 || !(facts & SAMPI_FACT_COUNT)) return -1;
+    const sampi_node more = sampi_near(&m->d, node, &wide);
+    if (!wide.n_changed || wide.rigid || m->d.status) return -1;
+    const int32_t above = sampi_state_of(m, more);
+    narrow.wide = false;
+    const int32_t below = compares ? sampi_state_of(m, sampi_near(&m->d, node, &narrow)) : above;
+    if (!above || !below || above == state || below == state || m->d.status) return -1;
+    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    if (!SAMPI_INT_GET(met)) {
+        SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
+        return -1;
+    }
+    const int32_t a = sampi_entry_of(m, parent, above), b = compares ? sampi_entry_of(m, parent, below) : a;
+    if (a < 0 || b < 0 || !sampi_entry_at(m, a)->bits || !sampi_entry_at(m, b)->bits) return -1;
+    return a == b || sampi_same_short(m, sampi_entry_at(m, a), sampi_entry_at(m, b)) ? a : -1;
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -26885,7 +26959,8 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     state = sampi_near_state(m, parent, state);
     int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = at < 0 && !m->d.status ? sampi_usual_entry(m, parent, state) : -1;
+    const int32_t usual = m->d.status ? -1 : sampi_usual_entry(m, parent, state),
+                  like = usual >= 0 || m->d.status ? usual : sampi_short_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -26894,7 +26969,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     m->n_computed++;
     const sampi_progress before = sampi_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_entry_fill(m, &entry, usual, &now);
+    if (!m->d.status) sampi_entry_fill(m, &entry, like, usual >= 0, &now);
     at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)

@@ -119,7 +119,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
     if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
 
-/* Takes over the exits of the usual state's entry (m->like) that are in front of a node; or leaves them out. */
+/* Takes over the exits of the entry m->like that are in front of a node; or leaves them out. */
 static void sampi_take_exits(sampi_matcher *m, uint32_t node, bool in)
 {
     for (; m->like && m->n_like < m->like->n_exits && m->like->exits[m->n_like] < node; m->n_like++) {
@@ -143,6 +143,14 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
     }
 }
 
+/* Leaves out what the entry m->like has at node i of a trie and below it. */
+static void sampi_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
+{
+    sampi_set_below(m, i, entry->bits, false);
+    sampi_take_exits(m, i, true);
+    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+}
+
 /* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
    the state whose entry is being computed goes to `state`, another one. If rules or frames make the tokens below
    depend on more than these states, or none is allowed, what that entry has there is left out. Returns the usual state
@@ -151,9 +159,7 @@ static int32_t sampi_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t 
 {
     const int32_t flags = sampi_dfa_state_at(m, state)->flags | sampi_dfa_state_at(m, usual)->flags;
     if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
-    sampi_set_below(m, i, entry->bits, false);
-    sampi_take_exits(m, i, true);
-    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    sampi_leave_below(m, entry, i);
     return 0;
 }
 

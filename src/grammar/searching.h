@@ -92,11 +92,12 @@ static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *
    so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the largest
    of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be changed too,
    which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound is far, and
-   was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. */
+   was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. few: not 0:
+   more repetitions of a sequence than this are far from a bound. */
 typedef struct sampi_nearness {
     int32_t far;
     bool fine, wide, exact, rigid;
-    int32_t patience, n_changed;
+    int32_t patience, n_changed, few;
 } sampi_nearness;
 
 /* Returns a node that is the same for all counts that are far from their bounds; n itself if there is none. */
@@ -126,6 +127,7 @@ static sampi_node sampi_near(sampi_deriver *d, sampi_node n, sampi_nearness *is)
         }
         case SAMPI_NODE_REPEAT:
             if (is->fine && most <= far) far = most > 64 ? 64 : 24;
+            if (is->few && sampi_at(t, sampi_inlined(d, e.a))->kind == SAMPI_NODE_SEQ) far = is->few;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
@@ -244,7 +246,7 @@ static bool sampi_matches_any(sampi_deriver *d, sampi_node n);
 static bool sampi_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
-    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
+    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0, 0 };
     const sampi_node near = sampi_near(d, n, &is);
     if (near == n || d->status || !sampi_matches_any(d, near)) return false;
     sampi_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);

@@ -243,7 +243,8 @@ TEST(test_unique)
 
 TEST(test_schema) { play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000); }
 
-/* Where most characters lead to one state: the sets of tokens of the states beside it are made of that state's set. */
+/* Where most characters lead to one state, or where counts are large: the sets of tokens of the states beside it, or of
+   the states with other counts, are made of one state's set. */
 TEST(test_usual_states)
 {
     static const struct {
@@ -260,6 +261,10 @@ TEST(test_usual_states)
         { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":{\"type\":\"integer\"},\"ab\":{\"enum\":[\"the\",null]},"
                                     "\"the\":{\"items\":{\"$ref\":\"#\"}}},\"additionalProperties\":{\"type\":"
                                     "\"string\",\"minLength\":1}}" },
+        { SAMP_GRAMMAR_REGEX, "[a-x]{1,61}(?:;[a-x1-3]{20,50})?" },
+        { SAMP_GRAMMAR_REGEX, "(?:\\w+ ){0,40}\\w+(?:;[^;]{30,45};)?" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"type\":\"string\",\"maxLength\":60,\"pattern\":\"^(?:\\\\S+\\\\s+){0,19}\\\\S+$\"}" },
         { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"not\":{\"enum\":[\"a\",\"ab\",\"the\",\"x1\"]}}" },
     };
     memset(&tally, 0, sizeof tally);
