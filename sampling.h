@@ -26512,7 +26512,7 @@ static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, b
 
 enum {
     SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
-    SAMPI_SHORT = 24           /* tokens of at most so many characters are short, as nearly all are (sampi_short_entry) */
+    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_short_entry) */
 };
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
