@@ -65,7 +65,7 @@ static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t 
 }
 
 /* Exchanges n bytes. */
-static SAMPI_COLD void sampi_exchange(void *a, void *b, size_t n)
+static SAMPI_COLD void sampi_style_swap(void *a, void *b, size_t n)
 {
     unsigned char *one = (unsigned char *)a, *other = (unsigned char *)b, byte;
     for (size_t i = 0; i < n; i++) {
@@ -79,13 +79,13 @@ static SAMPI_COLD void sampi_exchange(void *a, void *b, size_t n)
 static SAMPI_COLD void sampi_style_turn(sampi_schema *x)
 {
     sampi_string_form *o = &x->other;
-    sampi_exchange(&x->scalars, &o->scalars, sizeof x->scalars);
-    sampi_exchange(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
-    sampi_exchange(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
-    sampi_exchange(x->formats, o->formats, sizeof x->formats);
+    sampi_style_swap(&x->scalars, &o->scalars, sizeof x->scalars);
+    sampi_style_swap(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
+    sampi_style_swap(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
+    sampi_style_swap(x->formats, o->formats, sizeof x->formats);
     sampi_node *const here[] = { &x->any, &x->string, &x->character, &x->shortest, &x->space, &x->comma },
                       *const there[] = { &o->any, &o->string, &o->character, &o->shortest, &o->space, &o->comma };
-    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_exchange(here[i], there[i], sizeof **here);
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_style_swap(here[i], there[i], sizeof **here);
     x->raw = !x->raw;
 }
 
