@@ -162,6 +162,7 @@
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
        SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: choosing SAMP_RNG_MT19937 is then the error
                                    SAMP_E_UNSUPPORTED, with the field "rng"
+       SAMP_NO_UNICODE             leaves out Unicode's table, 5 kB, of \p in regular expressions
        SAMP_NO_THREADS             lets the samplers of a grammar share their results without atomics, so that only one
                                    thread may use them
        SAMP_SELF_INCLUDE           the name of this file with its quotes, if it is not "sampling.h": the file includes
@@ -225,98 +226,98 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10917 watermark/draw.h                27640 grammar/waiting.h
-     324 api/config.h                    11122 samplers/mirostat.h             27947 grammar/repeated.h
-     355 api/types.h                     11345 samplers/adaptive_p.h           28023 grammar/room.h
-     677 api/missing.h                   11494 samplers/ras.h                  28413 grammar/sampler.h
-     692 api/sample.h                    11557 samplers/replay.h               28667 grammar/warming.h
-     894 api/chains.h                    11608 samplers/custom.h               28902 grammar/forced.h
-    1200 api/samplers.h                  11657 config/describe.h               29104 grammar/hooks.h
-    1594 api/gumbel.h                    11826 config/from_params.h            29225 schema/head.h
-    1623 api/operator.h                  11882 config/orders.h                 29441 schema/errors.h
-    1682 api/kv.h                        12154 config/numbers.h                29556 schema/collections.h
-    1879 api/llama_cpp.h                 12299 config/set.h                    29589 schema/references.h
-    1927 api/text_error.h                12475 config/texts.h                  29905 schema/strings.h
-    1946 api/grammar.h                   12654 config/settings.h               29970 schema/numbers.h
-    2322 api/shards.h                    12769 life/rollback.h                 30191 schema/sets.h
-    2435 api/peers.h                     13007 life/chain.h                    30467 schema/formats.h
-    2581 api/drafts.h                    13303 life/members.h                  30823 schema/scalars.h
-    2740 api/constraints.h               13413 life/update.h                   31139 schema/styles.h
-    3143 api/watermark.h                 13583 life/copy.h                     31295 schema/goals.h
-    3317 api/stop.h                      13752 rows/row.h                      31597 schema/tagged.h
-    3457 api/vocab.h                     13952 rows/reserve.h                  31670 schema/alternatives.h
-    3500 api/search.h                    14029 rows/pieces.h                   32208 schema/objects.h
-    3682 api/parts.h                     14138 rows/compact.h                  32817 schema/arrays.h
-    3734 base/switches.h                 14318 rows/sums.h                     33180 schema/satisfiable.h
-    4037 base/random.h                   14445 rows/changes.h                  33348 schema/whole.h
-    4057 base/mt19937.h                  14522 rows/cuts.h                     33531 tags/head.h
-    4129 base/exact.h                    14978 rows/typical.h                  33658 tags/words.h
-    4346 base/bits128.h                  15286 rows/tail_free.h                33774 tags/inside.h
-    4422 base/elements.h                 15354 rows/selecting.h                33918 tags/formats.h
-    4548 watermark/colours.h             15497 rows/mirostat.h                 34363 tags/models.h
-    4611 kernels/llama_cpp/contract.h    15577 watermark/rows.h                34612 grammar/grammars.h
-    4633 kernels/contract.h              15687 rows/flat.h                     34680 peers/tables.h
-    4719 kernels/scalar.h                15757 rows/logprobs.h                 35139 peers/values.h
-    4923 kernels/llama_cpp/scalar.h      15900 rows/support.h                  35635 peers/llama_server.h
-    4932 kernels/sets.h                  16045 rows/step.h                     35703 peers/stops.h
-    4981 kernels/vectors.h               16062 run/apply.h                     35762 peers/wishes.h
-    5063 kernels/avx512.h                16128 run/writing.h                   35804 peers/fields.h
-    5148 kernels/avx2.h                  16227 run/arrays.h                    36115 peers/requests.h
-    5212 kernels/sse2.h                  16315 run/walk.h                      36323 vocab/pieces.h
-    5229 kernels/neon.h                  16423 run/again.h                     36501 vocab/tokenizer_json.h
-    5252 kernels/wasm.h                  16488 run/finish.h                    36719 vocab/gguf.h
-    5268 kernels/generic.h               16529 run/draw.h                      36894 shards/head.h
-    5288 kernels/shared.h                16617 run/sample.h                    36979 shards/bytes.h
-    5412 kernels/passes.h                16754 run/explain.h                   37076 shards/merging.h
-    6096 kernels/llama_cpp/passes.h      16869 watermark/making.h              37365 shards/row.h
-    6148 kernels/check.h                 17090 watermark/tails.h               37488 shards/answers.h
-    6170 kernels/dispatch.h              17187 watermark/detect.h              37932 shards/logprobs.h
-    6369 core/thresholds.h               17412 run/verify.h                    38190 shards/taking.h
-    6464 core/array.h                    17517 run/batch.h                     38327 shards/asking.h
-    6879 core/table.h                    17703 run/replay.h                    38457 shards/prefix.h
-    7050 core/windows.h                  17788 run/guide.h                     38680 shards/plans.h
-    7138 constraints/record.h            17829 life/state.h                    39126 samplers/plans.h
-    7208 watermark/record.h              17990 operator/weights.h              39388 shards/way.h
-    7227 rows/work.h                     18065 operator/search.h               39534 shards/memory.h
-    7260 life/past.h                     18196 operator/run.h                  39597 shards/batch.h
-    7319 core/record.h                   18356 kv/cells.h                      40001 drafts/head.h
-    7484 core/plans.h                    18380 kv/making.h                     40052 drafts/block.h
-    7510 core/fields.h                   18600 kv/slot.h                       40234 drafts/tree.h
-    7607 core/owners.h                   18732 kv/sequences.h                  40357 drafts/relaxed.h
-    7674 core/mt19937.h                  18862 kv/data.h                       40438 drafts/ngram.h
-    7729 core/no_mt19937.h               18991 kv/update.h                     40574 search/head.h
-    7753 core/making.h                   19109 kv/state.h                      40781 search/rows.h
-    7911 core/streams.h                  19308 llama_cpp/functions.h           40863 search/states.h
-    7947 life/state_fields.h             19370 llama_cpp/object.h              40950 search/beams.h
-    8035 samplers/llama_cpp.h            19423 llama_cpp/vocabulary.h          41333 search/unmask.h
-    8175 samplers/logit_bias.h           19498 text/reading.h                  41479 text/automaton.h
-    8259 samplers/patch.h                19604 text/strings.h                  41550 grammar/patterns.h
-    8307 samplers/penalties.h            19702 text/values.h                   41694 constraints/automaton.h
-    8449 samplers/dry.h                  19856 text/documents.h                41733 constraints/making.h
-    8981 samplers/cut.h                  19929 grammar/head.h                  41979 constraints/sampler.h
-    9001 samplers/top_n_sigma.h          19933 grammar/tree.h                  42068 constraints/constructors.h
-    9137 samplers/top_k.h                20603 grammar/building.h              42436 constraints/patterns.h
-    9192 samplers/tail_free.h            21074 grammar/places.h                42525 constraints/looking.h
-    9309 samplers/typical.h              21254 grammar/finishing.h             42595 constraints/thinking.h
-    9370 samplers/top_p.h                21562 grammar/reading.h               42838 constraints/schedule.h
-    9406 samplers/min_p.h                21654 grammar/gbnf.h                  42921 constraints/accepting.h
-    9442 samplers/by_sums.h              21947 grammar/regex.h                 43102 constraints/drawing.h
-    9571 samplers/top_h.h                22348 grammar/derivatives.h           43339 constraints/state.h
-    9621 samplers/min_k.h                23056 grammar/searching.h             43403 constraints/kind.h
-    9680 samplers/xtc.h                  23343 grammar/vocabulary.h            43462 constraints/top_p_decay.h
-    9801 samplers/infill.h               23797 grammar/triggers.h              43538 constraints/timestamps.h
-    9908 samplers/temperature.h          24270 grammar/matcher.h               43732 constraints/accessors.h
-   10077 samplers/smoothing.h            24576 grammar/cache.h                 43839 stop/head.h
-   10158 samplers/softmax.h              24859 grammar/moving.h                43904 stop/search.h
-   10187 samplers/drafted.h              25310 grammar/visits.h                44025 stop/making.h
-   10212 samplers/greedy.h               25600 grammar/states.h                44182 stop/text.h
-   10242 samplers/choose.h               25777 grammar/unique.h                44334 stop/patterns.h
-   10328 samplers/ratio.h                25914 grammar/items.h                 44406 stop/settings.h
-   10392 samplers/draw.h                 26046 grammar/masks.h                 44437 core/kinds.h
-   10482 samplers/dist.h                 26296 grammar/runs.h                  44479 base/restore.h
-   10508 samplers/gumbel.h               26508 grammar/entries.h               44492 api/license.h
-   10618 watermark/function.h            27169 grammar/accepting.h
-   10731 watermark/text.h                27534 grammar/history.h
+       2 api/opening.h                   10919 watermark/draw.h                27804 grammar/history.h
+     325 api/config.h                    11124 samplers/mirostat.h             27910 grammar/waiting.h
+     356 api/types.h                     11347 samplers/adaptive_p.h           28217 grammar/repeated.h
+     678 api/missing.h                   11496 samplers/ras.h                  28293 grammar/room.h
+     693 api/sample.h                    11559 samplers/replay.h               28683 grammar/sampler.h
+     895 api/chains.h                    11610 samplers/custom.h               28937 grammar/warming.h
+    1201 api/samplers.h                  11659 config/describe.h               29172 grammar/forced.h
+    1595 api/gumbel.h                    11828 config/from_params.h            29374 grammar/hooks.h
+    1624 api/operator.h                  11884 config/orders.h                 29495 schema/head.h
+    1683 api/kv.h                        12156 config/numbers.h                29711 schema/errors.h
+    1880 api/llama_cpp.h                 12301 config/set.h                    29826 schema/collections.h
+    1928 api/text_error.h                12477 config/texts.h                  29859 schema/references.h
+    1947 api/grammar.h                   12656 config/settings.h               30175 schema/strings.h
+    2324 api/shards.h                    12771 life/rollback.h                 30240 schema/numbers.h
+    2437 api/peers.h                     13009 life/chain.h                    30461 schema/sets.h
+    2583 api/drafts.h                    13305 life/members.h                  30737 schema/formats.h
+    2742 api/constraints.h               13415 life/update.h                   31093 schema/scalars.h
+    3145 api/watermark.h                 13585 life/copy.h                     31409 schema/styles.h
+    3319 api/stop.h                      13754 rows/row.h                      31565 schema/goals.h
+    3459 api/vocab.h                     13954 rows/reserve.h                  31867 schema/tagged.h
+    3502 api/search.h                    14031 rows/pieces.h                   31940 schema/alternatives.h
+    3684 api/parts.h                     14140 rows/compact.h                  32478 schema/objects.h
+    3736 base/switches.h                 14320 rows/sums.h                     33087 schema/arrays.h
+    4039 base/random.h                   14447 rows/changes.h                  33450 schema/satisfiable.h
+    4059 base/mt19937.h                  14524 rows/cuts.h                     33618 schema/whole.h
+    4131 base/exact.h                    14980 rows/typical.h                  33801 tags/head.h
+    4348 base/bits128.h                  15288 rows/tail_free.h                33928 tags/words.h
+    4424 base/elements.h                 15356 rows/selecting.h                34044 tags/inside.h
+    4550 watermark/colours.h             15499 rows/mirostat.h                 34188 tags/formats.h
+    4613 kernels/llama_cpp/contract.h    15579 watermark/rows.h                34633 tags/models.h
+    4635 kernels/contract.h              15689 rows/flat.h                     34882 grammar/grammars.h
+    4721 kernels/scalar.h                15759 rows/logprobs.h                 34950 peers/tables.h
+    4925 kernels/llama_cpp/scalar.h      15902 rows/support.h                  35409 peers/values.h
+    4934 kernels/sets.h                  16047 rows/step.h                     35905 peers/llama_server.h
+    4983 kernels/vectors.h               16064 run/apply.h                     35973 peers/stops.h
+    5065 kernels/avx512.h                16130 run/writing.h                   36032 peers/wishes.h
+    5150 kernels/avx2.h                  16229 run/arrays.h                    36074 peers/fields.h
+    5214 kernels/sse2.h                  16317 run/walk.h                      36385 peers/requests.h
+    5231 kernels/neon.h                  16425 run/again.h                     36593 vocab/pieces.h
+    5254 kernels/wasm.h                  16490 run/finish.h                    36771 vocab/tokenizer_json.h
+    5270 kernels/generic.h               16531 run/draw.h                      36989 vocab/gguf.h
+    5290 kernels/shared.h                16619 run/sample.h                    37164 shards/head.h
+    5414 kernels/passes.h                16756 run/explain.h                   37249 shards/bytes.h
+    6098 kernels/llama_cpp/passes.h      16871 watermark/making.h              37346 shards/merging.h
+    6150 kernels/check.h                 17092 watermark/tails.h               37635 shards/row.h
+    6172 kernels/dispatch.h              17189 watermark/detect.h              37758 shards/answers.h
+    6371 core/thresholds.h               17414 run/verify.h                    38202 shards/logprobs.h
+    6466 core/array.h                    17519 run/batch.h                     38460 shards/taking.h
+    6881 core/table.h                    17705 run/replay.h                    38597 shards/asking.h
+    7052 core/windows.h                  17790 run/guide.h                     38727 shards/prefix.h
+    7140 constraints/record.h            17831 life/state.h                    38950 shards/plans.h
+    7210 watermark/record.h              17992 operator/weights.h              39396 samplers/plans.h
+    7229 rows/work.h                     18067 operator/search.h               39658 shards/way.h
+    7262 life/past.h                     18198 operator/run.h                  39804 shards/memory.h
+    7321 core/record.h                   18358 kv/cells.h                      39867 shards/batch.h
+    7486 core/plans.h                    18382 kv/making.h                     40271 drafts/head.h
+    7512 core/fields.h                   18602 kv/slot.h                       40322 drafts/block.h
+    7609 core/owners.h                   18734 kv/sequences.h                  40504 drafts/tree.h
+    7676 core/mt19937.h                  18864 kv/data.h                       40627 drafts/relaxed.h
+    7731 core/no_mt19937.h               18993 kv/update.h                     40708 drafts/ngram.h
+    7755 core/making.h                   19111 kv/state.h                      40844 search/head.h
+    7913 core/streams.h                  19310 llama_cpp/functions.h           41051 search/rows.h
+    7949 life/state_fields.h             19372 llama_cpp/object.h              41133 search/states.h
+    8037 samplers/llama_cpp.h            19425 llama_cpp/vocabulary.h          41220 search/beams.h
+    8177 samplers/logit_bias.h           19500 text/reading.h                  41603 search/unmask.h
+    8261 samplers/patch.h                19606 text/strings.h                  41749 text/automaton.h
+    8309 samplers/penalties.h            19704 text/values.h                   41820 grammar/patterns.h
+    8451 samplers/dry.h                  19858 text/documents.h                41964 constraints/automaton.h
+    8983 samplers/cut.h                  19931 grammar/head.h                  42003 constraints/making.h
+    9003 samplers/top_n_sigma.h          19935 grammar/tree.h                  42249 constraints/sampler.h
+    9139 samplers/top_k.h                20605 grammar/building.h              42338 constraints/constructors.h
+    9194 samplers/tail_free.h            21076 grammar/places.h                42706 constraints/patterns.h
+    9311 samplers/typical.h              21255 grammar/finishing.h             42795 constraints/looking.h
+    9372 samplers/top_p.h                21563 grammar/reading.h               42865 constraints/thinking.h
+    9408 samplers/min_p.h                21655 grammar/gbnf.h                  43108 constraints/schedule.h
+    9444 samplers/by_sums.h              21948 grammar/unicode.h               43191 constraints/accepting.h
+    9573 samplers/top_h.h                22158 grammar/regex.h                 43372 constraints/drawing.h
+    9623 samplers/min_k.h                22619 grammar/derivatives.h           43609 constraints/state.h
+    9682 samplers/xtc.h                  23326 grammar/searching.h             43673 constraints/kind.h
+    9803 samplers/infill.h               23613 grammar/vocabulary.h            43732 constraints/top_p_decay.h
+    9910 samplers/temperature.h          24067 grammar/triggers.h              43808 constraints/timestamps.h
+   10079 samplers/smoothing.h            24540 grammar/matcher.h               44002 constraints/accessors.h
+   10160 samplers/softmax.h              24846 grammar/cache.h                 44109 stop/head.h
+   10189 samplers/drafted.h              25129 grammar/moving.h                44174 stop/search.h
+   10214 samplers/greedy.h               25580 grammar/visits.h                44295 stop/making.h
+   10244 samplers/choose.h               25870 grammar/states.h                44452 stop/text.h
+   10330 samplers/ratio.h                26047 grammar/unique.h                44604 stop/patterns.h
+   10394 samplers/draw.h                 26184 grammar/items.h                 44676 stop/settings.h
+   10484 samplers/dist.h                 26316 grammar/masks.h                 44707 core/kinds.h
+   10510 samplers/gumbel.h               26566 grammar/runs.h                  44749 base/restore.h
+   10620 watermark/function.h            26778 grammar/entries.h               44762 api/license.h
+   10733 watermark/text.h                27439 grammar/accepting.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1967,11 +1968,12 @@ typedef struct samp_grammar samp_grammar;
               {m,n}, tokens <[id]> and <text>, ! before a token. A rule may call itself at any place. Byte 0 is allowed
               only where a literal or a class names it by itself (\x00, but not a range, [^a] or .); llama.cpp never
               allows byte 0.
-     Regex    Regular expressions are those of ECMA-262 without lookbehind, \p and backreferences. Lookahead, \b and \B
-              may be anywhere: what they demand is a condition on the rest of the text, so a token after which nothing
-              satisfies it is masked. Beyond ECMA-262, (?i) in front of the expression and (?i:...) make the letters A
-              to Z equal a to z, (?-i:...) ends that, and (?P<name>...) is a group. Triggers, bans and stops have
-              neither lookahead nor \b.
+     Regex    Regular expressions are those of ECMA-262 without lookbehind and backreferences; of \p and \P they have the
+              general categories (\p{L}, \p{Lu}, \p{Decimal_Number}), unless SAMP_NO_UNICODE is defined. Lookahead, \b
+              and \B may be anywhere: what they demand is a condition on the rest of the text, so a token after which
+              nothing satisfies it is masked. Beyond ECMA-262, (?i) in front of the expression and (?i:...) make the
+              letters A to Z equal a to z, (?-i:...) ends that, and (?P<name>...) is a group. What is refused is named
+              with its place. Triggers, bans and stops have neither lookahead nor \b.
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
@@ -19985,12 +19987,12 @@ enum {
     SAMPI_GROUP_BEGIN = -3,     /* ^: the text begins here */
     SAMPI_GROUP_END = -4,       /* $: the text ends here */
     SAMPI_GROUP_AHEAD = -5,     /* (?=...): the rest of the text is one of a */
-    SAMPI_GROUP_NOT_AHEAD = -6, /* (?!...): it is none of a */
+    SAMPI_GROUP_NOT_AHEAD = -6, /* (?!...): it is not one of a */
     SAMPI_GROUP_EDGE = -7,      /* \\b: one end of a word; a: a SEQ of what may be behind: a word, or not */
     SAMPI_GROUP_NO_EDGE = -8,   /* \\B; a: the same */
-    SAMPI_GROUP_AGAIN = -9,     /* the rest a of a REPEAT; c: bit 0: none need follow; FRESH: of the place before it */
-    SAMPI_GROUP_WORD = -10,     /* a is a character of a word */
-    SAMPI_GROUP_OTHER = -11     /* a is another character */
+    SAMPI_GROUP_AGAIN = -9, /* the rest a of a REPEAT; c: bit 0: none need follow; FRESH: of the place before it */
+    SAMPI_GROUP_WORD = -10, /* a is a character of a word */
+    SAMPI_GROUP_OTHER = -11 /* a is another character */
 };
 
 /* Facts about a node, as bits of `facts`. */
@@ -20762,8 +20764,8 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     sampi_cover cover;
     const sampi_expr *e = sampi_at(t, b);
-    return e->kind == SAMPI_NODE_NOT &&
-           (e->a == a || sampi_is_everything(t, e->a) || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+    return e->kind == SAMPI_NODE_NOT && (e->a == a || sampi_is_everything(t, e->a) ||
+                                         (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
 }
 
 /* Returns the node for every string of bytes that n does not match. */
@@ -21078,7 +21080,7 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
 /* What is before a place, as bits. FRESH: the present repetition has matched nothing yet, so it must not end here. */
 enum { SAMPI_PLACE_BEGIN = 1, SAMPI_PLACE_WORD = 2, SAMPI_PLACE_FRESH = 4 };
 
-/* How many parts of an expression are visited while it is read; what is left then is visited while texts are. */
+/* How many parts of an expression are visited while it is read; the others are visited while texts are. */
 enum { SAMPI_PLACE_PATIENCE = 4096 };
 
 /* The work on one expression: how many parts may still be visited, and how deep the present call is. */
@@ -21134,7 +21136,7 @@ static sampi_node sampi_tree_some(sampi_tree *t, sampi_node n)
     return sampi_tree_and(t, n, sampi_tree_not(t, SAMPI_EMPTY));
 }
 
-/* Returns n, which does not look at its place, without the groups that tell words from other characters. */
+/* Returns n, which does not look at its place, without the groups that distinguish characters of words from others. */
 static sampi_node sampi_untold(sampi_tree *t, sampi_node n)
 {
     const sampi_expr e = *sampi_at(t, n);
@@ -21225,8 +21227,7 @@ static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place)
         if (--p->patience < 0 || p->depth > DEEP) return sampi_tree_seq(t, front, sampi_tree_placed(t, n, place));
         if (e.kind == SAMPI_NODE_SEQ) {
             n = sampi_tree_seq(t, e.a, sampi_tree_seq(t, e.b, k));
-        } else if (!(e.facts & SAMPI_FACT_CALLS) &&
-                   (!depends || !(e.facts & (SAMPI_FACT_AND | SAMPI_FACT_EMPTY)))) {
+        } else if (!(e.facts & SAMPI_FACT_CALLS) && (!depends || !(e.facts & (SAMPI_FACT_AND | SAMPI_FACT_EMPTY)))) {
             front = sampi_tree_seq(t, front, sampi_untold(t, h));
             if (!(e.facts & SAMPI_FACT_EMPTY)) place = 0;
             n = k;
@@ -21576,9 +21577,9 @@ typedef struct sampi_reader {
     /* Regular expressions: true if it matters in which of several ways a text matches. */
     bool ways;
     int32_t n_groups;
-    bool any_case; /* regular expressions: true if the letters A to Z equal a to z */
-    bool open;     /* regular expressions: true if the text goes on behind a match, so that its end is not known */
-    bool edges;    /* regular expressions: true if \b or \B is in it */
+    bool any_case;  /* regular expressions: true if the letters A to Z equal a to z */
+    bool open;      /* regular expressions: true if the text goes on behind a match, so that its end is not known */
+    bool edges;     /* regular expressions: true if \b or \B is in it */
     sampi_node any; /* regular expressions: any text */
 } sampi_reader;
 
@@ -21944,6 +21945,216 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
     return sampi_gbnf_check(r);
 }
 
+/* ---- src/grammar/unicode.h ---- */
+/* ---- regular expressions: Unicode's general categories ----
+  The table is that of Unicode 17.0 and has 5111 bytes (unicode.mjs makes it). */
+
+#ifndef SAMP_NO_UNICODE
+/* clang-format off */
+static const uint8_t sampi_unicode_runs[] = {
+    25, 32, 54, 113, 51, 113, 45, 46, 49, 50, 49, 44, 81, 8, 10, 81, 114, 81, 0, 26, 45, 49, 46, 52, 43, 52,
+    1, 26, 45, 50, 46, 50, 25, 33, 54, 49, 147, 53, 49, 52, 53, 36, 47, 50, 58, 53, 52, 53, 50, 74, 52, 33,
+    81, 52, 42, 36, 48, 106, 49, 0, 23, 50, 224, 1, 24, 50, 1, 8, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 65, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 65, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 64, 33, 32, 33, 32, 97, 64, 33, 32, 33, 64, 33, 96, 65, 128, 33, 64, 33, 96, 97, 64, 33, 64,
+    33, 32, 33, 32, 33, 64, 33, 32, 65, 32, 33, 64, 33, 96, 33, 32, 33, 64, 65, 36, 32, 97, 132, 32, 34, 33,
+    32, 34, 33, 32, 34, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 65, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 65, 32, 34, 33, 32, 33, 96, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    225, 64, 33, 64, 65, 32, 33, 128, 33, 32, 33, 32, 33, 32, 33, 32, 1, 69, 68, 1, 26, 3, 18, 148, 3, 12, 20,
+    14, 163, 244, 35, 52, 35, 20, 17, 5, 112, 32, 33, 32, 33, 35, 52, 32, 33, 93, 35, 97, 49, 32, 157, 84, 32,
+    49, 96, 61, 32, 61, 64, 33, 0, 17, 61, 0, 9, 1, 35, 32, 65, 96, 97, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 161, 32, 33, 50, 32, 33, 64, 65, 0, 51, 1, 48, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 53, 165, 71, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 64, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 65,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 61, 0, 38, 93, 35, 209, 1, 41, 49,
+    44, 93, 85, 51, 61, 5, 45, 44, 37, 49, 69, 49, 69, 49, 37, 29, 8, 4, 27, 157, 132, 81, 29, 11, 218, 114,
+    81, 51, 81, 85, 5, 11, 49, 58, 113, 4, 32, 35, 4, 10, 5, 21, 8, 10, 145, 68, 37, 4, 99, 49, 36, 229, 58,
+    53, 197, 67, 69, 53, 133, 68, 8, 10, 100, 85, 36, 17, 14, 61, 58, 36, 37, 4, 30, 5, 27, 93, 4, 89, 5, 11,
+    36, 29, 14, 8, 10, 4, 33, 5, 9, 67, 53, 113, 35, 93, 37, 83, 4, 22, 133, 35, 5, 9, 35, 101, 35, 165, 93,
+    17, 15, 61, 4, 25, 101, 93, 49, 61, 4, 11, 189, 4, 24, 52, 228, 90, 189, 5, 9, 4, 41, 35, 5, 24, 58, 5,
+    32, 38, 4, 54, 37, 38, 37, 36, 102, 5, 8, 134, 37, 70, 36, 229, 4, 10, 69, 81, 8, 10, 49, 35, 4, 15, 37,
+    70, 61, 4, 8, 93, 68, 93, 4, 22, 61, 228, 61, 36, 125, 132, 93, 37, 36, 102, 133, 93, 70, 93, 70, 37, 36,
+    29, 8, 38, 157, 68, 61, 100, 69, 93, 8, 10, 68, 83, 202, 53, 51, 36, 49, 37, 93, 69, 38, 61, 196, 157, 68,
+    93, 4, 22, 61, 228, 61, 68, 61, 68, 61, 68, 93, 37, 61, 102, 69, 157, 69, 93, 101, 125, 37, 253, 132, 61,
+    36, 253, 8, 10, 69, 100, 37, 49, 29, 10, 69, 38, 61, 4, 9, 61, 100, 61, 4, 22, 61, 228, 61, 68, 61, 164,
+    93, 37, 36, 102, 165, 61, 69, 38, 61, 70, 37, 93, 36, 29, 15, 68, 69, 93, 8, 10, 49, 51, 253, 36, 197, 61,
+    37, 70, 61, 4, 8, 93, 68, 93, 4, 22, 61, 228, 61, 68, 61, 164, 93, 37, 36, 38, 37, 38, 133, 93, 70, 93,
+    70, 37, 253, 69, 38, 157, 68, 61, 100, 69, 93, 8, 10, 53, 36, 202, 29, 10, 37, 36, 61, 196, 125, 100, 61,
+    132, 125, 68, 61, 36, 61, 68, 125, 68, 125, 100, 125, 4, 12, 157, 70, 37, 70, 125, 102, 61, 102, 37, 93,
+    36, 221, 38, 29, 14, 8, 10, 106, 213, 51, 53, 189, 37, 102, 37, 4, 8, 61, 100, 61, 4, 23, 61, 4, 16, 93,
+    37, 36, 101, 134, 61, 101, 61, 133, 253, 69, 61, 100, 61, 68, 93, 68, 69, 93, 8, 10, 253, 49, 234, 53, 36,
+    37, 70, 49, 4, 8, 61, 100, 61, 4, 23, 61, 4, 10, 61, 164, 93, 37, 36, 38, 37, 166, 61, 37, 70, 61, 70, 69,
+    253, 70, 189, 100, 61, 68, 69, 93, 8, 10, 61, 68, 38, 29, 12, 69, 70, 4, 9, 61, 100, 61, 4, 41, 69, 36,
+    102, 133, 61, 102, 61, 102, 37, 36, 53, 157, 100, 38, 234, 100, 69, 93, 8, 10, 10, 9, 53, 196, 61, 37, 70,
+    61, 4, 18, 125, 4, 24, 61, 4, 9, 61, 36, 93, 228, 125, 37, 157, 102, 101, 61, 37, 61, 6, 8, 221, 8, 10,
+    93, 70, 49, 29, 12, 4, 48, 37, 68, 229, 157, 51, 196, 35, 5, 8, 49, 8, 10, 81, 29, 37, 68, 61, 36, 61,
+    164, 61, 4, 24, 61, 36, 61, 4, 10, 37, 68, 5, 9, 36, 93, 164, 61, 35, 61, 229, 61, 8, 10, 93, 132, 29, 32,
+    36, 117, 17, 15, 53, 49, 117, 69, 213, 8, 10, 10, 10, 53, 37, 53, 37, 53, 37, 45, 46, 45, 46, 70, 4, 8,
+    61, 4, 36, 157, 5, 14, 38, 165, 49, 69, 164, 5, 11, 61, 5, 36, 61, 21, 8, 37, 213, 61, 85, 177, 149, 81,
+    29, 37, 4, 43, 70, 133, 38, 197, 38, 69, 70, 69, 36, 8, 10, 209, 196, 70, 69, 132, 101, 36, 102, 68, 230,
+    100, 133, 4, 13, 37, 70, 69, 198, 37, 36, 38, 8, 10, 102, 37, 85, 0, 38, 61, 32, 189, 32, 93, 1, 43, 49,
+    35, 97, 4, 201, 2, 61, 132, 93, 228, 61, 36, 61, 132, 93, 4, 41, 61, 132, 93, 4, 33, 61, 132, 93, 228, 61,
+    36, 61, 132, 93, 4, 15, 61, 4, 57, 61, 132, 93, 4, 67, 93, 101, 17, 9, 10, 20, 125, 4, 16, 21, 10, 221, 0,
+    86, 93, 193, 93, 44, 4, 236, 4, 53, 49, 4, 17, 54, 4, 26, 45, 46, 125, 4, 75, 113, 105, 4, 8, 253, 4, 18,
+    101, 38, 29, 9, 4, 19, 69, 38, 81, 29, 9, 4, 18, 69, 29, 12, 4, 13, 61, 100, 61, 69, 29, 12, 4, 52, 69,
+    38, 229, 6, 8, 37, 70, 5, 11, 113, 35, 113, 51, 36, 37, 93, 8, 10, 221, 10, 10, 221, 209, 44, 145, 101,
+    58, 37, 8, 10, 221, 4, 35, 35, 4, 53, 253, 164, 69, 4, 34, 37, 36, 189, 4, 70, 29, 10, 4, 31, 61, 101,
+    134, 69, 102, 157, 70, 37, 198, 101, 157, 53, 125, 81, 8, 10, 4, 30, 93, 164, 29, 11, 4, 44, 157, 4, 26,
+    221, 8, 10, 42, 125, 21, 34, 4, 23, 69, 70, 37, 93, 81, 4, 53, 38, 37, 38, 229, 61, 37, 38, 37, 70, 5, 8,
+    198, 5, 10, 93, 37, 8, 10, 221, 8, 10, 221, 241, 35, 209, 93, 5, 14, 39, 5, 31, 93, 5, 12, 29, 20, 133,
+    38, 4, 47, 37, 38, 165, 38, 37, 166, 37, 70, 4, 8, 61, 81, 8, 10, 241, 21, 10, 5, 9, 21, 9, 113, 69, 38,
+    4, 30, 38, 133, 70, 69, 38, 101, 68, 8, 10, 4, 44, 37, 38, 69, 102, 37, 38, 101, 70, 29, 8, 145, 4, 36, 6,
+    8, 5, 8, 70, 69, 125, 177, 8, 10, 125, 100, 8, 10, 4, 30, 195, 81, 1, 9, 32, 33, 189, 0, 43, 93, 96, 17,
+    8, 29, 8, 101, 49, 5, 13, 38, 229, 132, 37, 196, 37, 68, 38, 69, 36, 189, 1, 44, 3, 63, 1, 13, 35, 1, 34,
+    3, 37, 5, 64, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 1, 9, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 1, 9, 0, 8, 193, 93, 192, 93, 1, 8, 0, 8,
+    1, 8, 0, 8, 193, 93, 192, 93, 1, 8, 61, 32, 61, 32, 61, 32, 61, 32, 1, 8, 0, 8, 1, 14, 93, 1, 8, 2, 8, 1,
+    8, 2, 8, 1, 8, 2, 8, 161, 61, 65, 128, 34, 52, 33, 116, 97, 61, 65, 128, 34, 116, 129, 93, 65, 128, 61,
+    116, 1, 8, 160, 116, 93, 97, 61, 65, 128, 34, 84, 61, 22, 11, 186, 204, 81, 47, 48, 45, 79, 48, 45, 47,
+    17, 8, 55, 56, 186, 54, 17, 9, 47, 48, 145, 75, 113, 50, 45, 46, 17, 11, 50, 49, 43, 17, 10, 54, 186, 61,
+    26, 10, 42, 35, 93, 202, 114, 45, 46, 35, 10, 10, 114, 45, 46, 61, 3, 13, 125, 19, 34, 29, 14, 5, 13, 135,
+    37, 103, 5, 12, 29, 15, 85, 32, 149, 32, 85, 33, 96, 65, 96, 33, 53, 32, 85, 50, 160, 213, 32, 53, 32, 53,
+    32, 53, 128, 53, 33, 128, 33, 132, 33, 85, 65, 64, 178, 32, 129, 53, 50, 85, 33, 53, 10, 16, 9, 35, 32,
+    33, 137, 42, 85, 157, 178, 181, 82, 149, 50, 85, 50, 85, 50, 245, 50, 21, 31, 82, 85, 50, 53, 50, 21, 31,
+    18, 140, 2, 21, 8, 45, 46, 45, 46, 21, 20, 82, 245, 45, 46, 21, 81, 50, 21, 30, 18, 25, 21, 40, 210, 21,
+    72, 29, 22, 21, 11, 29, 21, 10, 60, 21, 78, 10, 22, 21, 183, 1, 50, 21, 9, 50, 21, 54, 18, 8, 21, 111, 50,
+    21, 248, 1, 45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 10, 30, 21, 44, 178, 45, 46, 18, 31,
+    45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 18, 16, 21, 128, 2, 18, 131, 1, 45, 46, 45, 46, 45, 46, 45, 46,
+    45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 18, 63, 45, 46, 45, 46, 18, 32, 45, 46, 18, 130,
+    2, 21, 48, 18, 21, 85, 210, 21, 39, 93, 21, 138, 1, 0, 48, 1, 48, 32, 33, 96, 65, 32, 33, 32, 33, 32, 33,
+    128, 33, 32, 65, 32, 193, 67, 96, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 65, 213, 32, 33, 32, 33, 101, 32, 33, 189, 145, 42, 81, 1, 38, 61, 33, 189, 33, 93, 4, 56, 253,
+    35, 49, 29, 14, 37, 4, 23, 29, 9, 228, 61, 228, 61, 228, 61, 228, 61, 228, 61, 228, 61, 228, 61, 228, 61,
+    5, 32, 81, 47, 48, 47, 48, 113, 47, 48, 49, 47, 48, 17, 9, 44, 81, 44, 49, 47, 48, 81, 47, 48, 45, 46, 45,
+    46, 45, 46, 45, 46, 177, 35, 17, 10, 76, 145, 44, 49, 45, 17, 13, 85, 113, 45, 46, 45, 46, 45, 46, 45, 46,
+    44, 29, 34, 21, 26, 61, 21, 89, 29, 12, 21, 214, 1, 29, 26, 21, 16, 54, 113, 53, 35, 36, 41, 45, 46, 45,
+    46, 45, 46, 45, 46, 45, 46, 85, 45, 46, 45, 46, 45, 46, 45, 46, 44, 45, 78, 53, 9, 9, 133, 70, 44, 163,
+    85, 105, 35, 36, 49, 85, 61, 4, 86, 93, 69, 84, 67, 36, 44, 4, 90, 49, 99, 36, 189, 4, 43, 61, 4, 94, 61,
+    85, 138, 21, 10, 4, 32, 21, 38, 29, 9, 53, 4, 16, 21, 31, 61, 10, 10, 21, 30, 10, 8, 53, 10, 15, 21, 32,
+    10, 10, 21, 39, 10, 15, 21, 192, 2, 4, 192, 51, 21, 64, 4, 149, 164, 1, 35, 4, 247, 8, 125, 21, 55, 29, 9,
+    4, 40, 195, 81, 4, 140, 2, 35, 113, 4, 16, 8, 10, 68, 29, 20, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 36, 37, 103, 49, 5, 10, 49, 35, 32, 33, 32, 33, 32, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 67, 69, 4, 70, 9, 10, 69, 209,
+    29, 8, 20, 23, 3, 9, 84, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 97, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33,
+    32, 33, 32, 33, 35, 1, 8, 32, 33, 32, 33, 64, 33, 32, 33, 32, 33, 32, 33, 32, 33, 35, 84, 32, 33, 32, 33,
+    36, 32, 33, 32, 97, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 160,
+    33, 160, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 128, 33, 32, 33, 64, 33, 32, 33, 32,
+    33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 33, 32, 29, 20, 131, 32, 33, 36, 67, 33, 228, 37, 100, 37, 132,
+    37, 4, 23, 70, 69, 38, 149, 37, 125, 202, 85, 51, 53, 221, 4, 52, 145, 29, 8, 70, 4, 50, 6, 16, 69, 29, 8,
+    81, 8, 10, 221, 5, 18, 196, 113, 36, 49, 68, 37, 8, 10, 4, 28, 5, 8, 81, 4, 23, 5, 11, 70, 29, 11, 49, 4,
+    29, 125, 101, 38, 4, 47, 37, 70, 133, 70, 69, 102, 17, 13, 61, 35, 8, 10, 157, 81, 164, 37, 35, 4, 9, 8,
+    10, 164, 61, 4, 41, 197, 70, 69, 70, 69, 29, 9, 100, 37, 4, 8, 37, 38, 93, 8, 10, 93, 145, 4, 16, 35, 196,
+    117, 36, 38, 37, 38, 4, 50, 37, 36, 101, 68, 69, 164, 69, 36, 37, 36, 29, 24, 68, 35, 81, 4, 11, 38, 69,
+    70, 81, 36, 67, 38, 37, 29, 10, 196, 93, 196, 93, 196, 29, 9, 228, 61, 228, 61, 1, 43, 52, 131, 1, 9, 35,
+    84, 157, 1, 80, 4, 35, 70, 37, 70, 37, 70, 49, 38, 37, 93, 8, 10, 221, 4, 164, 87, 29, 12, 4, 23, 157, 4,
+    49, 157, 27, 128, 16, 28, 128, 50, 4, 238, 2, 93, 4, 106, 29, 38, 225, 29, 12, 161, 189, 36, 37, 4, 10,
+    50, 4, 13, 61, 164, 61, 36, 61, 68, 61, 68, 61, 4, 108, 20, 17, 21, 16, 4, 235, 2, 46, 45, 21, 16, 4, 64,
+    85, 4, 54, 21, 8, 29, 32, 4, 12, 51, 117, 5, 16, 241, 45, 46, 49, 221, 5, 16, 49, 76, 75, 45, 46, 45, 46,
+    45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 45, 46, 81, 45, 46, 145, 107, 113, 61, 145, 44, 45, 46, 45, 46,
+    45, 46, 113, 50, 44, 114, 61, 49, 51, 81, 157, 164, 61, 4, 135, 1, 93, 58, 61, 113, 51, 113, 45, 46, 49,
+    50, 49, 44, 81, 8, 10, 81, 114, 81, 0, 26, 45, 49, 46, 52, 43, 52, 1, 26, 45, 50, 46, 50, 45, 46, 49, 45,
+    46, 81, 4, 10, 35, 4, 45, 67, 4, 31, 125, 196, 93, 196, 93, 196, 93, 100, 125, 83, 50, 52, 53, 83, 61, 53,
+    146, 85, 29, 10, 122, 85, 93, 4, 12, 61, 4, 26, 61, 4, 19, 61, 68, 61, 4, 15, 93, 4, 14, 29, 34, 4, 123,
+    189, 113, 157, 10, 45, 125, 21, 9, 9, 53, 138, 21, 17, 74, 117, 61, 21, 13, 125, 53, 29, 47, 21, 45, 37,
+    29, 130, 1, 4, 29, 125, 4, 49, 29, 15, 37, 10, 27, 157, 4, 32, 138, 29, 9, 4, 20, 41, 4, 8, 41, 189, 4,
+    38, 165, 189, 4, 30, 61, 49, 4, 36, 157, 4, 8, 49, 169, 29, 42, 0, 40, 1, 40, 4, 78, 93, 8, 10, 221, 0,
+    36, 157, 1, 36, 157, 4, 40, 29, 8, 4, 52, 29, 11, 49, 0, 11, 61, 0, 15, 61, 224, 61, 64, 61, 1, 11, 61, 1,
+    15, 61, 225, 61, 65, 125, 4, 52, 29, 12, 4, 183, 2, 29, 9, 4, 22, 29, 10, 4, 8, 29, 24, 195, 61, 3, 42,
+    61, 3, 9, 29, 69, 196, 93, 36, 61, 4, 44, 61, 68, 125, 36, 93, 4, 23, 61, 49, 10, 8, 4, 23, 85, 234, 4,
+    31, 29, 8, 10, 9, 29, 48, 4, 19, 61, 68, 189, 170, 4, 22, 202, 125, 49, 4, 26, 189, 49, 4, 26, 29, 38, 4,
+    56, 157, 74, 68, 10, 16, 93, 10, 46, 36, 101, 61, 69, 189, 133, 132, 61, 100, 61, 4, 29, 93, 101, 157, 37,
+    10, 9, 253, 17, 9, 253, 4, 29, 74, 49, 4, 29, 106, 29, 32, 4, 8, 53, 4, 28, 69, 157, 170, 241, 29, 9, 4,
+    54, 125, 241, 4, 22, 93, 10, 8, 4, 19, 189, 10, 8, 4, 18, 253, 145, 29, 12, 234, 29, 80, 4, 73, 29, 55, 0,
+    51, 29, 13, 1, 51, 253, 202, 4, 36, 133, 29, 8, 8, 10, 221, 8, 10, 132, 35, 36, 0, 22, 125, 165, 44, 35,
+    1, 22, 29, 8, 82, 29, 208, 1, 10, 31, 61, 4, 42, 61, 69, 44, 93, 68, 29, 16, 100, 35, 68, 29, 8, 49, 21,
+    8, 29, 33, 197, 4, 29, 10, 10, 36, 29, 8, 4, 22, 5, 11, 138, 177, 29, 22, 4, 18, 133, 145, 29, 38, 4, 21,
+    234, 29, 20, 4, 23, 29, 9, 38, 37, 38, 4, 53, 5, 15, 241, 157, 10, 20, 8, 10, 37, 68, 69, 36, 29, 9, 101,
+    38, 4, 45, 102, 133, 70, 69, 81, 58, 145, 37, 29, 10, 58, 93, 4, 25, 253, 8, 10, 221, 101, 4, 36, 165, 38,
+    5, 8, 61, 8, 10, 145, 36, 70, 36, 29, 8, 4, 35, 37, 81, 36, 29, 9, 69, 38, 4, 48, 102, 5, 9, 70, 132, 145,
+    133, 49, 38, 37, 8, 10, 36, 49, 36, 113, 61, 10, 20, 29, 11, 4, 18, 61, 4, 25, 102, 101, 70, 37, 38, 69,
+    209, 37, 68, 37, 29, 62, 228, 61, 36, 61, 132, 61, 4, 15, 61, 4, 10, 49, 221, 4, 47, 37, 102, 5, 8, 189,
+    8, 10, 221, 69, 70, 61, 4, 8, 93, 68, 93, 4, 22, 61, 228, 61, 68, 61, 164, 61, 69, 36, 70, 37, 134, 93,
+    70, 93, 102, 93, 36, 221, 38, 189, 164, 70, 93, 229, 125, 165, 29, 11, 4, 10, 61, 36, 93, 36, 61, 4, 38,
+    61, 36, 102, 197, 61, 38, 93, 38, 61, 134, 61, 70, 37, 38, 37, 36, 37, 36, 81, 61, 81, 29, 8, 69, 29, 29,
+    4, 53, 102, 5, 8, 70, 101, 38, 37, 132, 177, 8, 10, 81, 61, 49, 37, 100, 29, 30, 4, 48, 102, 197, 38, 37,
+    134, 69, 38, 69, 68, 49, 36, 29, 8, 8, 10, 29, 166, 1, 4, 47, 102, 133, 93, 134, 69, 38, 69, 17, 23, 132,
+    69, 29, 34, 4, 48, 102, 5, 8, 70, 37, 38, 69, 113, 36, 29, 11, 8, 10, 221, 17, 13, 29, 19, 4, 43, 37, 38,
+    37, 70, 197, 38, 37, 36, 49, 221, 8, 10, 221, 8, 20, 29, 28, 4, 27, 93, 37, 38, 37, 70, 133, 38, 165, 157,
+    8, 10, 74, 113, 53, 228, 29, 185, 1, 4, 44, 102, 5, 9, 38, 69, 49, 29, 100, 0, 32, 1, 32, 8, 10, 10, 9,
+    29, 12, 4, 8, 93, 36, 93, 4, 8, 61, 68, 61, 4, 24, 198, 61, 70, 93, 69, 38, 37, 36, 38, 36, 38, 37, 113,
+    29, 9, 8, 10, 29, 70, 4, 8, 93, 4, 39, 102, 133, 93, 69, 134, 37, 36, 49, 36, 38, 29, 27, 36, 5, 10, 4,
+    40, 197, 38, 36, 133, 17, 8, 37, 29, 8, 36, 197, 70, 101, 4, 46, 5, 13, 38, 69, 113, 36, 177, 29, 13, 4,
+    73, 253, 17, 10, 29, 86, 37, 38, 101, 38, 37, 38, 29, 88, 4, 33, 49, 29, 14, 8, 10, 221, 4, 9, 61, 4, 37,
+    38, 229, 61, 197, 38, 37, 36, 177, 29, 10, 8, 10, 10, 19, 125, 81, 4, 30, 93, 5, 22, 61, 38, 229, 38, 69,
+    38, 69, 29, 73, 228, 61, 68, 61, 4, 38, 197, 125, 37, 61, 69, 61, 229, 36, 37, 29, 8, 8, 10, 221, 196, 61,
+    68, 61, 4, 32, 166, 61, 69, 61, 70, 37, 38, 37, 36, 253, 8, 10, 221, 4, 41, 35, 68, 157, 8, 10, 29, 246,
+    1, 4, 19, 69, 70, 81, 253, 69, 36, 38, 4, 13, 61, 4, 34, 70, 165, 125, 70, 37, 38, 37, 17, 13, 8, 10, 37,
+    29, 85, 36, 29, 15, 10, 21, 21, 8, 147, 21, 17, 29, 13, 49, 4, 154, 7, 29, 102, 9, 111, 61, 177, 29, 11,
+    4, 196, 1, 29, 204, 20, 4, 97, 81, 29, 13, 4, 176, 8, 26, 16, 37, 196, 5, 15, 29, 10, 4, 155, 31, 189, 4,
+    199, 4, 29, 185, 53, 4, 30, 5, 12, 102, 101, 8, 10, 29, 198, 13, 4, 185, 4, 253, 4, 31, 61, 8, 10, 157,
+    81, 4, 79, 61, 8, 10, 221, 4, 30, 93, 165, 49, 29, 10, 4, 48, 229, 177, 149, 131, 49, 53, 29, 10, 8, 10,
+    61, 234, 61, 4, 21, 189, 4, 19, 29, 176, 3, 99, 4, 40, 67, 113, 8, 10, 29, 198, 1, 0, 32, 1, 32, 10, 23,
+    145, 189, 0, 25, 93, 1, 25, 29, 44, 4, 75, 157, 37, 36, 6, 55, 253, 133, 3, 13, 29, 64, 67, 49, 35, 37,
+    29, 11, 70, 67, 105, 29, 9, 4, 214, 57, 29, 41, 4, 32, 29, 97, 4, 115, 29, 253, 67, 131, 61, 227, 61, 67,
+    61, 4, 163, 2, 29, 15, 36, 29, 29, 100, 93, 36, 29, 14, 132, 29, 8, 4, 140, 3, 29, 132, 18, 4, 107, 189,
+    4, 13, 125, 4, 9, 253, 4, 10, 93, 53, 69, 49, 154, 29, 220, 30, 21, 240, 1, 8, 10, 117, 125, 21, 180, 3,
+    221, 21, 23, 29, 15, 21, 16, 50, 29, 15, 5, 46, 93, 5, 23, 29, 9, 21, 116, 29, 60, 21, 246, 1, 29, 10, 21,
+    39, 93, 21, 60, 70, 101, 117, 198, 26, 8, 5, 8, 85, 229, 21, 30, 133, 21, 61, 29, 21, 21, 66, 101, 53, 29,
+    122, 10, 20, 29, 12, 10, 20, 29, 12, 21, 87, 29, 9, 10, 25, 29, 135, 1, 0, 26, 1, 26, 0, 26, 225, 61, 1,
+    18, 0, 26, 1, 26, 32, 61, 64, 93, 32, 93, 64, 93, 128, 61, 0, 8, 129, 61, 33, 61, 225, 61, 1, 11, 0, 26,
+    1, 26, 64, 61, 128, 93, 0, 8, 61, 224, 61, 1, 26, 64, 61, 128, 61, 160, 61, 32, 125, 224, 61, 1, 26, 0,
+    26, 1, 26, 0, 26, 1, 26, 0, 26, 1, 26, 0, 26, 1, 26, 0, 26, 1, 26, 0, 26, 1, 28, 93, 0, 25, 50, 1, 25, 50,
+    193, 0, 25, 50, 1, 25, 50, 193, 0, 25, 50, 1, 25, 50, 193, 0, 25, 50, 1, 25, 50, 193, 0, 25, 50, 1, 25,
+    50, 193, 32, 33, 93, 8, 50, 21, 128, 4, 5, 55, 149, 5, 50, 21, 8, 37, 21, 14, 37, 85, 177, 29, 15, 165,
+    61, 5, 15, 29, 208, 8, 1, 10, 36, 1, 20, 221, 193, 29, 213, 1, 229, 61, 5, 17, 93, 229, 61, 69, 61, 165,
+    189, 3, 62, 29, 33, 37, 29, 112, 4, 45, 125, 229, 227, 93, 8, 10, 157, 36, 53, 29, 192, 2, 4, 30, 37, 29,
+    17, 4, 44, 133, 8, 10, 189, 51, 29, 208, 3, 4, 27, 35, 133, 8, 10, 29, 214, 1, 4, 30, 69, 36, 8, 10, 157,
+    49, 29, 192, 1, 4, 31, 61, 100, 37, 68, 37, 228, 69, 164, 37, 29, 8, 36, 35, 29, 224, 1, 228, 61, 132, 61,
+    68, 61, 4, 15, 61, 4, 197, 1, 93, 10, 9, 229, 29, 41, 0, 34, 1, 34, 229, 35, 157, 8, 10, 157, 81, 29, 145,
+    6, 10, 59, 53, 106, 51, 138, 29, 76, 10, 45, 53, 10, 15, 29, 194, 1, 132, 61, 4, 27, 61, 68, 61, 36, 93,
+    36, 61, 4, 10, 61, 132, 61, 36, 61, 36, 221, 36, 157, 36, 61, 36, 61, 36, 61, 100, 61, 68, 61, 36, 93, 36,
+    61, 36, 61, 36, 61, 36, 61, 36, 61, 68, 61, 36, 93, 132, 61, 228, 61, 132, 61, 132, 61, 36, 61, 4, 10, 61,
+    4, 17, 189, 100, 61, 164, 61, 4, 17, 29, 52, 82, 29, 142, 2, 21, 44, 157, 21, 100, 29, 12, 21, 15, 93, 21,
+    15, 61, 21, 15, 61, 21, 37, 29, 10, 10, 13, 21, 161, 1, 29, 56, 21, 29, 29, 13, 21, 44, 157, 21, 9, 253,
+    85, 29, 14, 213, 29, 154, 1, 21, 251, 1, 180, 21, 217, 5, 125, 21, 17, 125, 21, 13, 125, 21, 218, 1, 221,
+    21, 12, 157, 53, 29, 15, 21, 12, 157, 21, 56, 29, 8, 21, 10, 221, 21, 40, 29, 8, 21, 30, 93, 21, 12, 157,
+    85, 29, 14, 18, 9, 29, 39, 21, 216, 2, 29, 8, 21, 14, 93, 21, 13, 125, 21, 11, 125, 21, 57, 61, 53, 157,
+    21, 16, 93, 21, 12, 157, 21, 10, 253, 21, 147, 1, 61, 21, 92, 8, 10, 53, 29, 133, 8, 4, 224, 205, 2, 29,
+    32, 4, 158, 34, 93, 4, 142, 45, 93, 4, 177, 58, 29, 15, 4, 238, 4, 29, 162, 19, 4, 158, 4, 29, 226, 11, 4,
+    203, 38, 189, 4, 170, 66, 29, 135, 151, 43, 58, 29, 30, 26, 96, 29, 128, 1, 5, 240, 1, 29, 144, 252, 3,
+    28, 254, 255, 3, 93, 28, 254, 255, 3, 93,
+};
+/* clang-format on */
+
+/* The names of the categories, in the table's order. The first letter of several is the name of all of them. */
+static const char sampi_unicode_names[] =
+    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn";
+#endif
+
 /* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
   The syntax is ECMA-262's, as far as it is regular: backreferences and lookbehind are refused. */
@@ -22008,7 +22219,6 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     }
     if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if (c == 'k') return sampi_regex_unsupported(r, start, "a backreference is not regular");
-    if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
     return sampi_read_utf8(r, "expected a character");
@@ -22053,6 +22263,62 @@ static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2]
     return sampi_tree_alt(r->tree, part[0], part[1]);
 }
 
+#ifndef SAMP_NO_UNICODE
+/* Returns the general categories that a name of n bytes means, as bits; 0 if there are none. */
+static uint32_t sampi_unicode_named(const char *name, size_t n)
+{
+    static const char longer[] = "=Letter=L =Uppercase_Letter=Lu =Lowercase_Letter=Ll =Cased_Letter=LC =Mark=M "
+                                 "=Number=N =Decimal_Number=Nd =Punctuation=P =Symbol=S =Separator=Z "
+                                 "=Space_Separator=Zs =Other=C ";
+    uint32_t set = 0;
+    for (const char *at = longer; n > 2 && *at; at++)
+        if (*at == '=' && !strncmp(at + 1, name, n) && at[n + 1] == '=') {
+            name = at + n + 2;
+            n = name[1] == ' ' ? 1 : 2;
+        }
+    if (n == 2 && !memcmp(name, "LC", 2)) return 7;
+    for (uint32_t i = 0; (n == 1 || n == 2) && 3 * i < sizeof sampi_unicode_names; i++)
+        if (!memcmp(sampi_unicode_names + 3 * i, name, n)) set |= (uint32_t)1 << i;
+    return set;
+}
+#endif
+
+/* Reads \p{...} or \P{...}, and appends its ranges to r->parts. */
+static int sampi_regex_property(sampi_reader *r)
+{
+#ifdef SAMP_NO_UNICODE
+    return sampi_regex_unsupported(r, r->at, "\\p needs Unicode's tables, which SAMP_NO_UNICODE leaves out");
+#else
+    const char *start = r->at, *name = r->at + 3, *end = name;
+    const uint32_t flip = start[1] == 'P' ? 0xffffffff : 0;
+    if (start[2] != '{') return sampi_expected(r, start, SAMP_E_FORMAT, "expected { behind \\p");
+    while (*end && *end != '}') end++;
+    if (!*end) return sampi_expected(r, name, SAMP_E_FORMAT, "expected } behind \\p{");
+    r->at = end + 1;
+    if (!strncmp(name, "gc=", 3) || !strncmp(name, "General_Category=", 17)) name += name[0] == 'g' ? 3 : 17;
+    const uint32_t set = sampi_unicode_named(name, (size_t)(end - name)) ^ flip;
+    if (set == flip)
+        return sampi_regex_unsupported(r, start, "of \\p only general categories are supported, as \\p{L}");
+    uint32_t c = 0, range[1][2] = { { 1, 0 } };
+    for (size_t i = 0; i < sizeof sampi_unicode_runs;) {
+        const uint8_t run = sampi_unicode_runs[i++];
+        uint32_t n = run >> 5;
+        for (uint32_t shift = 0; run < 32 && (shift == 0 || sampi_unicode_runs[i - 1] & 128); shift += 7)
+            n |= (uint32_t)(sampi_unicode_runs[i++] & 127) << shift;
+        c += n;
+        const bool in = set >> run % 32 & 1;
+        if (in && range[0][0] > range[0][1]) range[0][0] = c - n;
+        if (in) range[0][1] = c - 1;
+        if (in && c <= 0x10ffff) continue;
+        if (range[0][0] <= range[0][1] && sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false))
+            return r->error->status;
+        range[0][0] = 1;
+        range[0][1] = 0;
+    }
+    return SAMP_OK;
+#endif
+}
+
 /* Makes the node of a class from the ranges in r->parts from index `first` on, and removes them. */
 static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
 {
@@ -22080,6 +22346,9 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
         size_t n = sampi_regex_named((char)(name | 32), &ranges);
         r->at += 2;
         *status = sampi_regex_ranges(r, ranges, n, name < 'a');
+        return -1;
+    } else if ((r->at[1] | 32) == 'p') {
+        *status = sampi_regex_property(r);
         return -1;
     } else {
         bool backspace = r->at[1] == 'b';
@@ -22143,7 +22412,7 @@ static sampi_node sampi_regex_everything(sampi_tree *t)
     return sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
 }
 
-/* Reads what stands between ( and a group's alternatives. *group becomes the group's number or SAMPI_GROUP_...; flags
+/* Reads what is between ( and a group's alternatives. *group becomes the group's number or SAMPI_GROUP_...; flags
    change r->any_case. */
 static int sampi_regex_group_kind(sampi_reader *r, int32_t *group)
 {
@@ -22164,8 +22433,9 @@ static int sampi_regex_group_kind(sampi_reader *r, int32_t *group)
         return SAMP_OK;
     }
     return sampi_regex_unsupported(r, start,
-                                   *at && strchr("imsx-", *at) ? "of flags only (?i) in front and (?i:...) are supported"
-                                                               : "ECMA-262 has no group that begins like this");
+                                   *at && strchr("imsx-", *at)
+                                       ? "of flags only (?i) in front and (?i:...) are supported"
+                                       : "ECMA-262 has no group that begins like this");
 }
 
 static sampi_node sampi_regex_group(sampi_reader *r)
@@ -22235,11 +22505,13 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
         r->at += 2;
         return sampi_regex_chars(r, ranges, n, c < 'a');
     }
+    const int32_t first = r->parts.n;
+    if (c == '\\' && (r->at[1] | 32) == 'p')
+        return sampi_regex_property(r) ? (sampi_node)r->error->status : sampi_regex_set(r, first, false);
     r->at += c == '\\';
     int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
     if (code < 0) return (sampi_node)code;
     uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
-    const int32_t first = r->parts.n;
     if (sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
     return sampi_regex_set(r, first, false);
 }
@@ -22269,8 +22541,7 @@ static sampi_node sampi_regex_assertion(sampi_reader *r)
     const bool edge = *start == '\\' && (start[1] | 32) == 'b';
     if (*start != '^' && *start != '$' && !edge) return 0;
     if (edge && (r->ways || r->open)) return sampi_regex_unsupported(r, start, "\\b and \\B are not supported here");
-    if (*start == '$' && r->open)
-        return sampi_regex_unsupported(r, start, "expected no $: a text has no end here");
+    if (*start == '$' && r->open) return sampi_regex_unsupported(r, start, "expected no $: a text has no end here");
     while (!strncmp(r->at, start, edge ? 2 : 1)) r->at += edge ? 2 : 1;
     if (!edge)
         return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, SAMPI_EMPTY,
@@ -22632,8 +22903,7 @@ static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y
     if (!touch) return -1;
     while (n-- > 0) {
         const int32_t most = part[n].most == INT32_MAX ? -1 : part[n].most;
-        x = sampi_checked_node(
-            d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
+        x = sampi_checked_node(d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
     }
     return x;
 }

@@ -443,6 +443,7 @@ extern "C" {
 #include "grammar/finishing.h"
 #include "grammar/reading.h"
 #include "grammar/gbnf.h"
+#include "grammar/unicode.h"
 #include "grammar/regex.h"
 #include "grammar/derivatives.h"
 #include "grammar/searching.h"

@@ -161,6 +161,7 @@
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
        SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: choosing SAMP_RNG_MT19937 is then the error
                                    SAMP_E_UNSUPPORTED, with the field "rng"
+       SAMP_NO_UNICODE             leaves out Unicode's table, 5 kB, of \p in regular expressions
        SAMP_NO_THREADS             lets the samplers of a grammar share their results without atomics, so that only one
                                    thread may use them
        SAMP_SELF_INCLUDE           the name of this file with its quotes, if it is not "sampling.h": the file includes

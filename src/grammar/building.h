@@ -164,8 +164,8 @@ static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     sampi_cover cover;
     const sampi_expr *e = sampi_at(t, b);
-    return e->kind == SAMPI_NODE_NOT &&
-           (e->a == a || sampi_is_everything(t, e->a) || (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+    return e->kind == SAMPI_NODE_NOT && (e->a == a || sampi_is_everything(t, e->a) ||
+                                         (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
 }
 
 /* Returns the node for every string of bytes that n does not match. */

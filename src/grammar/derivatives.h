@@ -291,8 +291,7 @@ static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y
     if (!touch) return -1;
     while (n-- > 0) {
         const int32_t most = part[n].most == INT32_MAX ? -1 : part[n].most;
-        x = sampi_checked_node(
-            d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
+        x = sampi_checked_node(d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
     }
     return x;
 }

@@ -5,12 +5,12 @@
    repetition of such a part the rest becomes a PLACED node, which derivatives resolve when a text reaches it.
 
    In the nodes that the reader makes, SAMPI_FACT_CALLS says that a part looks at its place, and SAMPI_FACT_AND that it
-   looks at what is before it, or tells it (SAMPI_GROUP_WORD, SAMPI_GROUP_OTHER). */
+   looks at what is before it, or has characters that are known to be of words or not (SAMPI_GROUP_WORD and _OTHER). */
 
 /* What is before a place, as bits. FRESH: the present repetition has matched nothing yet, so it must not end here. */
 enum { SAMPI_PLACE_BEGIN = 1, SAMPI_PLACE_WORD = 2, SAMPI_PLACE_FRESH = 4 };
 
-/* How many parts of an expression are visited while it is read; what is left then is visited while texts are. */
+/* How many parts of an expression are visited while it is read; the others are visited while texts are. */
 enum { SAMPI_PLACE_PATIENCE = 4096 };
 
 /* The work on one expression: how many parts may still be visited, and how deep the present call is. Beyond these
@@ -67,7 +67,7 @@ static sampi_node sampi_tree_some(sampi_tree *t, sampi_node n)
     return sampi_tree_and(t, n, sampi_tree_not(t, SAMPI_EMPTY));
 }
 
-/* Returns n, which does not look at its place, without the groups that tell words from other characters. */
+/* Returns n, which does not look at its place, without the groups that distinguish characters of words from others. */
 static sampi_node sampi_untold(sampi_tree *t, sampi_node n)
 {
     const sampi_expr e = *sampi_at(t, n);
@@ -159,8 +159,7 @@ static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place)
         if (--p->patience < 0 || p->depth > DEEP) return sampi_tree_seq(t, front, sampi_tree_placed(t, n, place));
         if (e.kind == SAMPI_NODE_SEQ) {
             n = sampi_tree_seq(t, e.a, sampi_tree_seq(t, e.b, k));
-        } else if (!(e.facts & SAMPI_FACT_CALLS) &&
-                   (!depends || !(e.facts & (SAMPI_FACT_AND | SAMPI_FACT_EMPTY)))) {
+        } else if (!(e.facts & SAMPI_FACT_CALLS) && (!depends || !(e.facts & (SAMPI_FACT_AND | SAMPI_FACT_EMPTY)))) {
             front = sampi_tree_seq(t, front, sampi_untold(t, h));
             if (!(e.facts & SAMPI_FACT_EMPTY)) place = 0;
             n = k;

@@ -16,9 +16,9 @@ typedef struct sampi_reader {
        numbered below n_groups. */
     bool ways;
     int32_t n_groups;
-    bool any_case; /* regular expressions: true if the letters A to Z equal a to z */
-    bool open;     /* regular expressions: true if the text goes on behind a match, so that its end is not known */
-    bool edges;    /* regular expressions: true if \b or \B is in it */
+    bool any_case;  /* regular expressions: true if the letters A to Z equal a to z */
+    bool open;      /* regular expressions: true if the text goes on behind a match, so that its end is not known */
+    bool edges;     /* regular expressions: true if \b or \B is in it */
     sampi_node any; /* regular expressions: any text */
 } sampi_reader;
 

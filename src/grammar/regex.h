@@ -62,7 +62,6 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     }
     if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if (c == 'k') return sampi_regex_unsupported(r, start, "a backreference is not regular");
-    if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
     return sampi_read_utf8(r, "expected a character");
@@ -83,7 +82,7 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
 }
 
 /* Returns the node for one code point in one of n ranges, or, if `negated`, in none of them. If the expression has edges
-   of words, characters of words and others become groups of their own, which sampi_resolve tells apart. */
+   of words, characters of words and others become groups of their own. */
 static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     const uint32_t(*words)[2];
@@ -108,6 +107,62 @@ static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2]
     return sampi_tree_alt(r->tree, part[0], part[1]);
 }
 
+#ifndef SAMP_NO_UNICODE
+/* Returns the general categories that a name of n bytes means, as bits; 0 if there are none. */
+static uint32_t sampi_unicode_named(const char *name, size_t n)
+{
+    static const char longer[] = "=Letter=L =Uppercase_Letter=Lu =Lowercase_Letter=Ll =Cased_Letter=LC =Mark=M "
+                                 "=Number=N =Decimal_Number=Nd =Punctuation=P =Symbol=S =Separator=Z "
+                                 "=Space_Separator=Zs =Other=C ";
+    uint32_t set = 0;
+    for (const char *at = longer; n > 2 && *at; at++)
+        if (*at == '=' && !strncmp(at + 1, name, n) && at[n + 1] == '=') {
+            name = at + n + 2;
+            n = name[1] == ' ' ? 1 : 2;
+        }
+    if (n == 2 && !memcmp(name, "LC", 2)) return 7;
+    for (uint32_t i = 0; (n == 1 || n == 2) && 3 * i < sizeof sampi_unicode_names; i++)
+        if (!memcmp(sampi_unicode_names + 3 * i, name, n)) set |= (uint32_t)1 << i;
+    return set;
+}
+#endif
+
+/* Reads \p{...} or \P{...}, and appends its ranges to r->parts. */
+static int sampi_regex_property(sampi_reader *r)
+{
+#ifdef SAMP_NO_UNICODE
+    return sampi_regex_unsupported(r, r->at, "\\p needs Unicode's tables, which SAMP_NO_UNICODE leaves out");
+#else
+    const char *start = r->at, *name = r->at + 3, *end = name;
+    const uint32_t flip = start[1] == 'P' ? 0xffffffff : 0;
+    if (start[2] != '{') return sampi_expected(r, start, SAMP_E_FORMAT, "expected { behind \\p");
+    while (*end && *end != '}') end++;
+    if (!*end) return sampi_expected(r, name, SAMP_E_FORMAT, "expected } behind \\p{");
+    r->at = end + 1;
+    if (!strncmp(name, "gc=", 3) || !strncmp(name, "General_Category=", 17)) name += name[0] == 'g' ? 3 : 17;
+    const uint32_t set = sampi_unicode_named(name, (size_t)(end - name)) ^ flip;
+    if (set == flip)
+        return sampi_regex_unsupported(r, start, "of \\p only general categories are supported, as \\p{L}");
+    uint32_t c = 0, range[1][2] = { { 1, 0 } };
+    for (size_t i = 0; i < sizeof sampi_unicode_runs;) {
+        const uint8_t run = sampi_unicode_runs[i++];
+        uint32_t n = run >> 5;
+        for (uint32_t shift = 0; run < 32 && (shift == 0 || sampi_unicode_runs[i - 1] & 128); shift += 7)
+            n |= (uint32_t)(sampi_unicode_runs[i++] & 127) << shift;
+        c += n;
+        const bool in = set >> run % 32 & 1;
+        if (in && range[0][0] > range[0][1]) range[0][0] = c - n;
+        if (in) range[0][1] = c - 1;
+        if (in && c <= 0x10ffff) continue;
+        if (range[0][0] <= range[0][1] && sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false))
+            return r->error->status;
+        range[0][0] = 1;
+        range[0][1] = 0;
+    }
+    return SAMP_OK;
+#endif
+}
+
 /* Makes the node of a class from the ranges in r->parts from index `first` on, and removes them. If case does not
    matter, the other case of their letters joins them first, so that a negated class has neither. */
 static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
@@ -124,7 +179,7 @@ static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
     return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
-/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S, whose ranges are then
+/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S \p \P, whose ranges are then
    appended to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
@@ -137,6 +192,9 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
         size_t n = sampi_regex_named((char)(name | 32), &ranges);
         r->at += 2;
         *status = sampi_regex_ranges(r, ranges, n, name < 'a');
+        return -1;
+    } else if ((r->at[1] | 32) == 'p') {
+        *status = sampi_regex_property(r);
         return -1;
     } else {
         bool backspace = r->at[1] == 'b';
@@ -201,7 +259,7 @@ static sampi_node sampi_regex_everything(sampi_tree *t)
     return sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
 }
 
-/* Reads what stands between ( and a group's alternatives. *group becomes the group's number or SAMPI_GROUP_...; flags
+/* Reads what is between ( and a group's alternatives. *group becomes the group's number or SAMPI_GROUP_...; flags
    change r->any_case. */
 static int sampi_regex_group_kind(sampi_reader *r, int32_t *group)
 {
@@ -222,8 +280,9 @@ static int sampi_regex_group_kind(sampi_reader *r, int32_t *group)
         return SAMP_OK;
     }
     return sampi_regex_unsupported(r, start,
-                                   *at && strchr("imsx-", *at) ? "of flags only (?i) in front and (?i:...) are supported"
-                                                               : "ECMA-262 has no group that begins like this");
+                                   *at && strchr("imsx-", *at)
+                                       ? "of flags only (?i) in front and (?i:...) are supported"
+                                       : "ECMA-262 has no group that begins like this");
 }
 
 static sampi_node sampi_regex_group(sampi_reader *r)
@@ -293,11 +352,13 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
         r->at += 2;
         return sampi_regex_chars(r, ranges, n, c < 'a');
     }
+    const int32_t first = r->parts.n;
+    if (c == '\\' && (r->at[1] | 32) == 'p')
+        return sampi_regex_property(r) ? (sampi_node)r->error->status : sampi_regex_set(r, first, false);
     r->at += c == '\\';
     int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
     if (code < 0) return (sampi_node)code;
     uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
-    const int32_t first = r->parts.n;
     if (sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
     return sampi_regex_set(r, first, false);
 }
@@ -327,8 +388,7 @@ static sampi_node sampi_regex_assertion(sampi_reader *r)
     const bool edge = *start == '\\' && (start[1] | 32) == 'b';
     if (*start != '^' && *start != '$' && !edge) return 0;
     if (edge && (r->ways || r->open)) return sampi_regex_unsupported(r, start, "\\b and \\B are not supported here");
-    if (*start == '$' && r->open)
-        return sampi_regex_unsupported(r, start, "expected no $: a text has no end here");
+    if (*start == '$' && r->open) return sampi_regex_unsupported(r, start, "expected no $: a text has no end here");
     while (!strncmp(r->at, start, edge ? 2 : 1)) r->at += edge ? 2 : 1;
     if (!edge)
         return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, SAMPI_EMPTY,

@@ -56,12 +56,12 @@ enum {
     SAMPI_GROUP_BEGIN = -3,     /* ^: the text begins here */
     SAMPI_GROUP_END = -4,       /* $: the text ends here */
     SAMPI_GROUP_AHEAD = -5,     /* (?=...): the rest of the text is one of a */
-    SAMPI_GROUP_NOT_AHEAD = -6, /* (?!...): it is none of a */
+    SAMPI_GROUP_NOT_AHEAD = -6, /* (?!...): it is not one of a */
     SAMPI_GROUP_EDGE = -7,      /* \\b: one end of a word; a: a SEQ of what may be behind: a word, or not */
     SAMPI_GROUP_NO_EDGE = -8,   /* \\B; a: the same */
-    SAMPI_GROUP_AGAIN = -9,     /* the rest a of a REPEAT; c: bit 0: none need follow; FRESH: of the place before it */
-    SAMPI_GROUP_WORD = -10,     /* a is a character of a word */
-    SAMPI_GROUP_OTHER = -11     /* a is another character */
+    SAMPI_GROUP_AGAIN = -9, /* the rest a of a REPEAT; c: bit 0: none need follow; FRESH: of the place before it */
+    SAMPI_GROUP_WORD = -10, /* a is a character of a word */
+    SAMPI_GROUP_OTHER = -11 /* a is another character */
 };
 
 /* Facts about a node, as bits of `facts`. */

@@ -427,6 +427,207 @@ static void check_bad(samp_grammar_kind kind, const char *text, int status)
     free(copy);
 }
 
+/* Lookahead anywhere, also within repetitions; a text that it leaves nothing of ends at once. */
+TEST(test_lookahead)
+{
+    const samp_grammar_kind regex = SAMP_GRAMMAR_REGEX;
+    check_texts(regex, "^(?=.*\\d)(?=.*[a-z])(?!.*--)[a-z\\d-]{3,5}$", TEXTS("ab1", "1-a-b"), TEXTS("1", "ab"),
+                TEXTS("abcde", "11111", "a--", "ab1cde"));
+    /* Zod's e-mail addresses, pydantic's Decimal */
+    check_texts(
+        regex,
+        "^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$",
+        TEXTS("a.b@c.de", "x@y.z.ab"), TEXTS("a.", "a@b.c", ""), TEXTS(".a", "a..", "a@b..", "a.@"));
+    check_texts(regex, "^(?!^[-+.]*$)[+-]?0*(?:\\d{0,8}|(?=[\\d.]{1,11}0*$)\\d{0,8}\\.\\d{0,2}0*$)",
+                TEXTS("1", "-12.5", "00.25", "12345678.99000", "0."), TEXTS("", "+"),
+                TEXTS("1.234", "--", "123456789."));
+    check_texts(regex, "(?:(?!\\*/)[^])*\\*/", TEXTS("*/", "a*b*/", "**/"), TEXTS("", "a*", "*"),
+                TEXTS("*/a", "a*/*"));
+    check_texts(regex, "((?!ab)[ab])*", TEXTS("", "ba", "bbaa"), NONE, TEXTS("ab", "aab", "baab"));
+    check_texts(regex, "(a(?=b)|b(?!b)){2,4}c?", TEXTS("ab", "abab", "babc"), TEXTS("a", "aba"),
+                TEXTS("c", "aa", "bb", "ababab"));
+    check_texts(regex, "((?=a)|b){3}a|(?:(?=(a|b))|x)*c", TEXTS("a", "ba", "bba", "c", "xxc"), TEXTS("b", "x"),
+                TEXTS("aa", "bc", "xa"));
+    check_texts(regex, "(?=a|b$)[ab]c?|(?!(?=c))c|d(?=)(?!$)e", TEXTS("a", "ac", "b", "de"), TEXTS("d"),
+                TEXTS("bc", "c"));
+    check_texts(regex, "a(?=bc)(?=.d)b.|ab?", TEXTS("a", "ab"), NONE, TEXTS("abc", "abd"));
+    check_texts(regex, "((?=a)*b|(?!b){2}c)+", TEXTS("b", "cb"), TEXTS(""), TEXTS("a"));
+}
+
+/* \b and \B, at the ends of a text and within repetitions; what a character is spelled as in JSON does not matter. */
+TEST(test_edges_of_words)
+{
+    const samp_grammar_kind regex = SAMP_GRAMMAR_REGEX;
+    check_texts(regex, "(\\b\\w+\\b[ -]?)+", TEXTS("a", "ab-c", "a b "), TEXTS(""), TEXTS(" a", "a  ", "-"));
+    check_texts(regex, ".*\\bab\\b.*", TEXTS("ab", "x ab", "ab-", "abab ab"), TEXTS("", "aba", "xab"), NONE);
+    check_texts(regex, "\\Ba|a\\B.|\\B|\\b-", TEXTS("", "ab", "aa"), TEXTS("a"), TEXTS("-", "a-", "\xc3\xa9"));
+    check_texts(regex, "(?!.*\\bno\\b)[a-z ]+\\b", TEXTS("know", "not"), TEXTS("a "), TEXTS("no ", "a no b"));
+    check_texts(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^.\\\\bx|n\\\\b$\"}",
+                TEXTS("\"\\tx\"", "\"-x\"", "\"n\"", "\"\\n-n\""), TEXTS("\"\\nx"), TEXTS("\"ax\"", "\"nx\""));
+}
+
+/* (?i), as flags of the whole and of groups; names of groups; general categories. */
+TEST(test_flags_and_categories)
+{
+    const samp_grammar_kind regex = SAMP_GRAMMAR_REGEX;
+    check_texts(regex, "(?i)ab(?-i:c)[x-z]|(?P<n>-)", TEXTS("abcX", "ABcz", "-"), TEXTS("aB"), TEXTS("abC"));
+    check_texts(regex, "a(?i:b[^c]|\\u0044)e", TEXTS("aBde", "ade", "aDe"), TEXTS("a"), TEXTS("A", "abC", "adE"));
+#ifndef SAMP_NO_UNICODE
+    check_texts(regex, "\\p{Lu}\\p{Ll}*[\\p{Nd}_]?\\P{L}?", TEXTS("A", "\xc3\x89t\xc3\xa9", "A\xd9\xa1", "A_-"),
+                TEXTS(""), TEXTS("a", "A1a", "AA"));
+    check_texts(regex, "\\p{Letter}\\p{gc=Symbol}[^\\P{Z}]|\\p{General_Category=Cs}",
+                TEXTS("\xe6\xbc\xa2+ ", "a\xe2\x82\xac\xc2\xa0"), TEXTS("a", "a+"),
+                TEXTS("1", "a1", "a+a", "\xed\xa0\x80"));
+#else
+    check_bad(regex, "\\p{L}", SAMP_E_UNSUPPORTED);
+#endif
+}
+
+/* ---- random expressions, against a matcher that tries all ways ---- */
+
+enum {
+    PART_CHARS,
+    PART_SEQ,
+    PART_ALT,
+    PART_REPEAT,
+    PART_BEGIN,
+    PART_END,
+    PART_EDGE,
+    PART_NO_EDGE,
+    PART_AHEAD,
+    PART_NOT_AHEAD
+};
+typedef struct pattern_part {
+    int kind, least, most, n;
+    const char *chars;
+    struct pattern_part *part[3];
+} pattern_part;
+
+static pattern_part pattern_parts[256];
+static int n_pattern_parts;
+
+/* Makes a random expression of this depth, and appends its text to `out`. */
+static pattern_part *make_pattern(source *rng, int depth, char *out)
+{
+    static const char *const chars[][2] = { { "a", "a" },   { "b", "b" },    { "[ab]", "ab" },
+                                            { "\\W", " " }, { "\\w", "ab" }, { ".", "ab " } };
+    static const struct {
+        int kind;
+        const char *open, *close;
+    } marks[] = { { PART_BEGIN, "^", "" },     { PART_END, "$", "" },      { PART_EDGE, "\\b", "" },
+                  { PART_NO_EDGE, "\\B", "" }, { PART_AHEAD, "(?=", ")" }, { PART_NOT_AHEAD, "(?!", ")" } };
+    static const int counts[][2] = { { 0, -1 }, { 1, -1 }, { 0, 1 }, { 2, 2 }, { 0, 2 }, { 1, 3 } };
+    static const char *const counted[] = { "*", "+", "?", "{2}", "{0,2}", "{1,3}" };
+    pattern_part *p = &pattern_parts[n_pattern_parts++];
+    memset(p, 0, sizeof *p);
+    const int what = (int)below(rng, depth > 0 ? 8 : 2);
+    if (what == 0 || (what < 4 && depth == 0)) {
+        const size_t i = below(rng, 6);
+        p->kind = PART_CHARS;
+        p->chars = chars[i][1];
+        strcat(out, chars[i][0]);
+    } else if (what == 1 || what == 2) {
+        const size_t i = below(rng, depth > 0 ? 6 : 4);
+        p->kind = marks[i].kind;
+        strcat(out, marks[i].open);
+        if (marks[i].close[0]) p->part[p->n++] = make_pattern(rng, depth - 1, out);
+        strcat(out, marks[i].close);
+    } else {
+        p->kind = what == 3 ? PART_REPEAT : what == 4 ? PART_ALT : PART_SEQ;
+        strcat(out, "(?:");
+        for (int n = p->kind == PART_REPEAT ? 1 : 2 + (int)below(rng, 2); p->n < n;) {
+            if (p->n && p->kind == PART_ALT) strcat(out, "|");
+            p->part[p->n] = make_pattern(rng, depth - 1, out);
+            p->n++;
+        }
+        strcat(out, ")");
+        const size_t i = below(rng, 6);
+        p->least = counts[i][0];
+        p->most = counts[i][1];
+        if (p->kind == PART_REPEAT) strcat(out, counted[i]);
+    }
+    return p;
+}
+
+static bool is_word_at(const char *text, int n, int at) { return at >= 0 && at < n && text[at] != ' '; }
+
+/* The places where matches of p can end that begin at one of the places in `from`, as bits. */
+static unsigned match_pattern(const pattern_part *p, const char *text, int n, unsigned from)
+{
+    unsigned to = 0, now;
+    switch (p->kind) {
+        case PART_SEQ:
+            for (int i = 0; i < p->n; i++) from = match_pattern(p->part[i], text, n, from);
+            return from;
+        case PART_ALT:
+            for (int i = 0; i < p->n; i++) to |= match_pattern(p->part[i], text, n, from);
+            return to;
+        case PART_REPEAT:
+            now = from;
+            for (int i = 0; i <= (p->most < 0 ? p->least + n + 1 : p->most); i++) {
+                if (i >= p->least) to |= now;
+                now = match_pattern(p->part[0], text, n, now);
+            }
+            return to;
+        default: break;
+    }
+    for (int at = 0; at <= n; at++) {
+        if (!(from >> at & 1)) continue;
+        const bool edge = is_word_at(text, n, at - 1) != is_word_at(text, n, at);
+        const bool is = p->kind == PART_CHARS   ? at < n && strchr(p->chars, text[at])
+                        : p->kind == PART_BEGIN ? at == 0
+                        : p->kind == PART_END   ? at == n
+                        : p->kind == PART_EDGE  ? edge
+                        : p->kind == PART_NO_EDGE
+                            ? !edge
+                            : (match_pattern(p->part[0], text, n, 1u << at) != 0) == (p->kind == PART_AHEAD);
+        if (is) to |= 1u << (at + (p->kind == PART_CHARS));
+    }
+    return to;
+}
+
+/* Each text of up to five characters: whether it is one, and whether a byte is refused that a longer one goes on with. */
+TEST(test_random_patterns)
+{
+    enum { LONGEST = 5, N_TEXTS = 364 };
+    source rng = source_stream(4711);
+    for (int round = 0; round < 300; round++) {
+        char text[4096] = "";
+        bool is[N_TEXTS], begun[N_TEXTS], any = false;
+        n_pattern_parts = 0;
+        const pattern_part *p = make_pattern(&rng, 3, text);
+        char words_of[N_TEXTS][LONGEST + 1] = { "" };
+        for (int i = 1; i < N_TEXTS; i++) {
+            strcpy(words_of[i], words_of[(i - 1) / 3]);
+            const char one[2] = { "ab "[(i - 1) % 3], 0 };
+            strcat(words_of[i], one);
+        }
+        for (int i = N_TEXTS - 1; i >= 0; i--) {
+            const int n = (int)strlen(words_of[i]);
+            begun[i] = is[i] = match_pattern(p, words_of[i], n, 1) >> n & 1;
+            for (int k = 3 * i + 1; k <= 3 * i + 3 && k < N_TEXTS; k++) begun[i] |= begun[k];
+            any |= is[i];
+        }
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, text, NULL, &error);
+        if (!g && (any || error.status != SAMP_E_EMPTY))
+            test_fail(__FILE__, __LINE__, "%s: %d %s", text, error.status, error.message);
+        samp_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL;
+        for (int i = 0; i < N_TEXTS && g; i++) {
+            int status = SAMP_OK;
+            samp_reset(s);
+            for (const char *at = words_of[i]; *at && !status; at++) status = samp_accept(s, (uint8_t)*at);
+            if (status && status != SAMP_E_RANGE)
+                test_fail(__FILE__, __LINE__, "%s, %s: %d", text, words_of[i], status);
+            if ((status ? begun[i] : (samp_grammar_is_complete(s) == 1) != is[i]))
+                test_fail(__FILE__, __LINE__, "%s: '%s' is %d here, %d there", text, words_of[i], status, is[i]);
+            if (!status && i % 7 == 0) check_mask(s);
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+}
+
 TEST(test_bad_texts)
 {
     static const char *const gbnf[] = {
@@ -473,8 +674,8 @@ TEST(test_bad_texts)
         "a???",     "{1}",     "a|{1,2}",   "(^*)",         "${2}",    "\\u{110000}", "[\\u{ffffff}]",
         "(?<>a)",   "(?<1>a)", "(?<a-b>a)", "(?<a b>a)",    "(?<a",    "(?<\xff>a)",
     };
-    static const char *const unsupported[] = { "\\1",     "\\01",     "(a)\\9",  "\\k<n>", "(?P=n)", "(?<=a)b",
-                                               "(?<!a)b", "a(?i)b", "(?m:a)", "[\\1]", "(?>a)" };
+    static const char *const unsupported[] = { "\\1",     "\\01",   "(a)\\9", "\\k<n>", "(?P=n)", "(?<=a)b",
+                                               "(?<!a)b", "a(?i)b", "(?m:a)", "[\\1]",  "(?>a)" };
     for (size_t i = 0; i < TEST_COUNT(gbnf); i++) check_bad(SAMP_GRAMMAR_GBNF, gbnf[i], SAMP_E_FORMAT);
     for (size_t i = 0; i < TEST_COUNT(regex); i++) check_bad(SAMP_GRAMMAR_REGEX, regex[i], SAMP_E_FORMAT);
     for (size_t i = 0; i < TEST_COUNT(unsupported); i++)
