@@ -21,12 +21,12 @@ typedef struct samp_grammar samp_grammar;
               {m,n}, tokens <[id]> and <text>, ! before a token. A rule may call itself at any place. Byte 0 is allowed
               only where a literal or a class names it by itself (\x00, but not a range, [^a] or .); llama.cpp never
               allows byte 0.
-     Regex    Regular expressions are those of ECMA-262 without lookbehind and backreferences; of \p and \P they have the
-              general categories (\p{L}, \p{Lu}, \p{Decimal_Number}), unless SAMP_NO_UNICODE is defined. Lookahead, \b
-              and \B may be anywhere: what they demand is a condition on the rest of the text, so a token after which
-              nothing satisfies it is masked. Beyond ECMA-262, (?i) in front of the expression and (?i:...) make the
-              letters A to Z equal a to z, (?-i:...) ends that, and (?P<name>...) is a group. What is refused is named
-              with its place. Triggers, bans and stops have neither lookahead nor \b.
+     Regex    Regular expressions are those of ECMA-262 without lookbehind and backreferences; of \p and \P they have
+              the general categories (\p{L}, \p{Lu}, \p{Decimal_Number}), unless SAMP_NO_UNICODE is defined. Lookahead,
+              \b and \B may be anywhere: what they demand is a condition on the rest of the text, so a token after
+              which nothing satisfies it is masked. Beyond ECMA-262, (?i) in front of the expression and (?i:...) make
+              the letters A to Z equal a to z, (?-i:...) ends that, and (?P<name>...) is a group. What is refused is
+              named with its place. Triggers, bans and stops have neither lookahead nor \b.
      Schemas  JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text that violates the schema is
               accepted. A keyword that the grammar cannot express is refused, with its place ("/properties/a/not: ..."):
               uniqueItems, except where one schema is for all items and they are scalars; multipleOf with more than four
