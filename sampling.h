@@ -232,91 +232,91 @@
      678 api/missing.h                   11496 samplers/ras.h                  28293 grammar/room.h
      693 api/sample.h                    11559 samplers/replay.h               28683 grammar/sampler.h
      895 api/chains.h                    11610 samplers/custom.h               28937 grammar/warming.h
-    1201 api/samplers.h                  11659 config/describe.h               29172 grammar/forced.h
-    1595 api/gumbel.h                    11828 config/from_params.h            29374 grammar/hooks.h
-    1624 api/operator.h                  11884 config/orders.h                 29495 schema/head.h
-    1683 api/kv.h                        12156 config/numbers.h                29711 schema/errors.h
-    1880 api/llama_cpp.h                 12301 config/set.h                    29826 schema/collections.h
-    1928 api/text_error.h                12477 config/texts.h                  29859 schema/references.h
-    1947 api/grammar.h                   12656 config/settings.h               30175 schema/strings.h
-    2324 api/shards.h                    12771 life/rollback.h                 30240 schema/numbers.h
-    2437 api/peers.h                     13009 life/chain.h                    30461 schema/sets.h
-    2583 api/drafts.h                    13305 life/members.h                  30737 schema/formats.h
-    2742 api/constraints.h               13415 life/update.h                   31093 schema/scalars.h
-    3145 api/watermark.h                 13585 life/copy.h                     31409 schema/styles.h
-    3319 api/stop.h                      13754 rows/row.h                      31565 schema/goals.h
-    3459 api/vocab.h                     13954 rows/reserve.h                  31867 schema/tagged.h
-    3502 api/search.h                    14031 rows/pieces.h                   31940 schema/alternatives.h
-    3684 api/parts.h                     14140 rows/compact.h                  32478 schema/objects.h
-    3736 base/switches.h                 14320 rows/sums.h                     33087 schema/arrays.h
-    4039 base/random.h                   14447 rows/changes.h                  33450 schema/satisfiable.h
-    4059 base/mt19937.h                  14524 rows/cuts.h                     33618 schema/whole.h
-    4131 base/exact.h                    14980 rows/typical.h                  33801 tags/head.h
-    4348 base/bits128.h                  15288 rows/tail_free.h                33928 tags/words.h
-    4424 base/elements.h                 15356 rows/selecting.h                34044 tags/inside.h
-    4550 watermark/colours.h             15499 rows/mirostat.h                 34188 tags/formats.h
-    4613 kernels/llama_cpp/contract.h    15579 watermark/rows.h                34633 tags/models.h
-    4635 kernels/contract.h              15689 rows/flat.h                     34882 grammar/grammars.h
-    4721 kernels/scalar.h                15759 rows/logprobs.h                 34950 peers/tables.h
-    4925 kernels/llama_cpp/scalar.h      15902 rows/support.h                  35409 peers/values.h
-    4934 kernels/sets.h                  16047 rows/step.h                     35905 peers/llama_server.h
-    4983 kernels/vectors.h               16064 run/apply.h                     35973 peers/stops.h
-    5065 kernels/avx512.h                16130 run/writing.h                   36032 peers/wishes.h
-    5150 kernels/avx2.h                  16229 run/arrays.h                    36074 peers/fields.h
-    5214 kernels/sse2.h                  16317 run/walk.h                      36385 peers/requests.h
-    5231 kernels/neon.h                  16425 run/again.h                     36593 vocab/pieces.h
-    5254 kernels/wasm.h                  16490 run/finish.h                    36771 vocab/tokenizer_json.h
-    5270 kernels/generic.h               16531 run/draw.h                      36989 vocab/gguf.h
-    5290 kernels/shared.h                16619 run/sample.h                    37164 shards/head.h
-    5414 kernels/passes.h                16756 run/explain.h                   37249 shards/bytes.h
-    6098 kernels/llama_cpp/passes.h      16871 watermark/making.h              37346 shards/merging.h
-    6150 kernels/check.h                 17092 watermark/tails.h               37635 shards/row.h
-    6172 kernels/dispatch.h              17189 watermark/detect.h              37758 shards/answers.h
-    6371 core/thresholds.h               17414 run/verify.h                    38202 shards/logprobs.h
-    6466 core/array.h                    17519 run/batch.h                     38460 shards/taking.h
-    6881 core/table.h                    17705 run/replay.h                    38597 shards/asking.h
-    7052 core/windows.h                  17790 run/guide.h                     38727 shards/prefix.h
-    7140 constraints/record.h            17831 life/state.h                    38950 shards/plans.h
-    7210 watermark/record.h              17992 operator/weights.h              39396 samplers/plans.h
-    7229 rows/work.h                     18067 operator/search.h               39658 shards/way.h
-    7262 life/past.h                     18198 operator/run.h                  39804 shards/memory.h
-    7321 core/record.h                   18358 kv/cells.h                      39867 shards/batch.h
-    7486 core/plans.h                    18382 kv/making.h                     40271 drafts/head.h
-    7512 core/fields.h                   18602 kv/slot.h                       40322 drafts/block.h
-    7609 core/owners.h                   18734 kv/sequences.h                  40504 drafts/tree.h
-    7676 core/mt19937.h                  18864 kv/data.h                       40627 drafts/relaxed.h
-    7731 core/no_mt19937.h               18993 kv/update.h                     40708 drafts/ngram.h
-    7755 core/making.h                   19111 kv/state.h                      40844 search/head.h
-    7913 core/streams.h                  19310 llama_cpp/functions.h           41051 search/rows.h
-    7949 life/state_fields.h             19372 llama_cpp/object.h              41133 search/states.h
-    8037 samplers/llama_cpp.h            19425 llama_cpp/vocabulary.h          41220 search/beams.h
-    8177 samplers/logit_bias.h           19500 text/reading.h                  41603 search/unmask.h
-    8261 samplers/patch.h                19606 text/strings.h                  41749 text/automaton.h
-    8309 samplers/penalties.h            19704 text/values.h                   41820 grammar/patterns.h
-    8451 samplers/dry.h                  19858 text/documents.h                41964 constraints/automaton.h
-    8983 samplers/cut.h                  19931 grammar/head.h                  42003 constraints/making.h
-    9003 samplers/top_n_sigma.h          19935 grammar/tree.h                  42249 constraints/sampler.h
-    9139 samplers/top_k.h                20605 grammar/building.h              42338 constraints/constructors.h
-    9194 samplers/tail_free.h            21076 grammar/places.h                42706 constraints/patterns.h
-    9311 samplers/typical.h              21255 grammar/finishing.h             42795 constraints/looking.h
-    9372 samplers/top_p.h                21563 grammar/reading.h               42865 constraints/thinking.h
-    9408 samplers/min_p.h                21655 grammar/gbnf.h                  43108 constraints/schedule.h
-    9444 samplers/by_sums.h              21948 grammar/unicode.h               43191 constraints/accepting.h
-    9573 samplers/top_h.h                22158 grammar/regex.h                 43372 constraints/drawing.h
-    9623 samplers/min_k.h                22619 grammar/derivatives.h           43609 constraints/state.h
-    9682 samplers/xtc.h                  23326 grammar/searching.h             43673 constraints/kind.h
-    9803 samplers/infill.h               23613 grammar/vocabulary.h            43732 constraints/top_p_decay.h
-    9910 samplers/temperature.h          24067 grammar/triggers.h              43808 constraints/timestamps.h
-   10079 samplers/smoothing.h            24540 grammar/matcher.h               44002 constraints/accessors.h
-   10160 samplers/softmax.h              24846 grammar/cache.h                 44109 stop/head.h
-   10189 samplers/drafted.h              25129 grammar/moving.h                44174 stop/search.h
-   10214 samplers/greedy.h               25580 grammar/visits.h                44295 stop/making.h
-   10244 samplers/choose.h               25870 grammar/states.h                44452 stop/text.h
-   10330 samplers/ratio.h                26047 grammar/unique.h                44604 stop/patterns.h
-   10394 samplers/draw.h                 26184 grammar/items.h                 44676 stop/settings.h
-   10484 samplers/dist.h                 26316 grammar/masks.h                 44707 core/kinds.h
-   10510 samplers/gumbel.h               26566 grammar/runs.h                  44749 base/restore.h
-   10620 watermark/function.h            26778 grammar/entries.h               44762 api/license.h
+    1201 api/samplers.h                  11659 config/describe.h               29174 grammar/forced.h
+    1595 api/gumbel.h                    11828 config/from_params.h            29376 grammar/hooks.h
+    1624 api/operator.h                  11884 config/orders.h                 29497 schema/head.h
+    1683 api/kv.h                        12156 config/numbers.h                29713 schema/errors.h
+    1880 api/llama_cpp.h                 12301 config/set.h                    29828 schema/collections.h
+    1928 api/text_error.h                12477 config/texts.h                  29861 schema/references.h
+    1947 api/grammar.h                   12656 config/settings.h               30177 schema/strings.h
+    2324 api/shards.h                    12771 life/rollback.h                 30242 schema/numbers.h
+    2437 api/peers.h                     13009 life/chain.h                    30463 schema/sets.h
+    2583 api/drafts.h                    13305 life/members.h                  30739 schema/formats.h
+    2742 api/constraints.h               13415 life/update.h                   31095 schema/scalars.h
+    3145 api/watermark.h                 13585 life/copy.h                     31411 schema/styles.h
+    3319 api/stop.h                      13754 rows/row.h                      31567 schema/goals.h
+    3459 api/vocab.h                     13954 rows/reserve.h                  31869 schema/tagged.h
+    3502 api/search.h                    14031 rows/pieces.h                   31942 schema/alternatives.h
+    3684 api/parts.h                     14140 rows/compact.h                  32480 schema/objects.h
+    3736 base/switches.h                 14320 rows/sums.h                     33089 schema/arrays.h
+    4039 base/random.h                   14447 rows/changes.h                  33452 schema/satisfiable.h
+    4059 base/mt19937.h                  14524 rows/cuts.h                     33620 schema/whole.h
+    4131 base/exact.h                    14980 rows/typical.h                  33803 tags/head.h
+    4348 base/bits128.h                  15288 rows/tail_free.h                33930 tags/words.h
+    4424 base/elements.h                 15356 rows/selecting.h                34046 tags/inside.h
+    4550 watermark/colours.h             15499 rows/mirostat.h                 34190 tags/formats.h
+    4613 kernels/llama_cpp/contract.h    15579 watermark/rows.h                34635 tags/models.h
+    4635 kernels/contract.h              15689 rows/flat.h                     34884 grammar/grammars.h
+    4721 kernels/scalar.h                15759 rows/logprobs.h                 34952 peers/tables.h
+    4925 kernels/llama_cpp/scalar.h      15902 rows/support.h                  35411 peers/values.h
+    4934 kernels/sets.h                  16047 rows/step.h                     35907 peers/llama_server.h
+    4983 kernels/vectors.h               16064 run/apply.h                     35975 peers/stops.h
+    5065 kernels/avx512.h                16130 run/writing.h                   36034 peers/wishes.h
+    5150 kernels/avx2.h                  16229 run/arrays.h                    36076 peers/fields.h
+    5214 kernels/sse2.h                  16317 run/walk.h                      36387 peers/requests.h
+    5231 kernels/neon.h                  16425 run/again.h                     36595 vocab/pieces.h
+    5254 kernels/wasm.h                  16490 run/finish.h                    36773 vocab/tokenizer_json.h
+    5270 kernels/generic.h               16531 run/draw.h                      36991 vocab/gguf.h
+    5290 kernels/shared.h                16619 run/sample.h                    37166 shards/head.h
+    5414 kernels/passes.h                16756 run/explain.h                   37251 shards/bytes.h
+    6098 kernels/llama_cpp/passes.h      16871 watermark/making.h              37348 shards/merging.h
+    6150 kernels/check.h                 17092 watermark/tails.h               37637 shards/row.h
+    6172 kernels/dispatch.h              17189 watermark/detect.h              37760 shards/answers.h
+    6371 core/thresholds.h               17414 run/verify.h                    38204 shards/logprobs.h
+    6466 core/array.h                    17519 run/batch.h                     38462 shards/taking.h
+    6881 core/table.h                    17705 run/replay.h                    38599 shards/asking.h
+    7052 core/windows.h                  17790 run/guide.h                     38729 shards/prefix.h
+    7140 constraints/record.h            17831 life/state.h                    38952 shards/plans.h
+    7210 watermark/record.h              17992 operator/weights.h              39398 samplers/plans.h
+    7229 rows/work.h                     18067 operator/search.h               39660 shards/way.h
+    7262 life/past.h                     18198 operator/run.h                  39806 shards/memory.h
+    7321 core/record.h                   18358 kv/cells.h                      39869 shards/batch.h
+    7486 core/plans.h                    18382 kv/making.h                     40273 drafts/head.h
+    7512 core/fields.h                   18602 kv/slot.h                       40324 drafts/block.h
+    7609 core/owners.h                   18734 kv/sequences.h                  40506 drafts/tree.h
+    7676 core/mt19937.h                  18864 kv/data.h                       40629 drafts/relaxed.h
+    7731 core/no_mt19937.h               18993 kv/update.h                     40710 drafts/ngram.h
+    7755 core/making.h                   19111 kv/state.h                      40846 search/head.h
+    7913 core/streams.h                  19310 llama_cpp/functions.h           41053 search/rows.h
+    7949 life/state_fields.h             19372 llama_cpp/object.h              41135 search/states.h
+    8037 samplers/llama_cpp.h            19425 llama_cpp/vocabulary.h          41222 search/beams.h
+    8177 samplers/logit_bias.h           19500 text/reading.h                  41605 search/unmask.h
+    8261 samplers/patch.h                19606 text/strings.h                  41751 text/automaton.h
+    8309 samplers/penalties.h            19704 text/values.h                   41822 grammar/patterns.h
+    8451 samplers/dry.h                  19858 text/documents.h                41966 constraints/automaton.h
+    8983 samplers/cut.h                  19931 grammar/head.h                  42005 constraints/making.h
+    9003 samplers/top_n_sigma.h          19935 grammar/tree.h                  42251 constraints/sampler.h
+    9139 samplers/top_k.h                20605 grammar/building.h              42340 constraints/constructors.h
+    9194 samplers/tail_free.h            21076 grammar/places.h                42708 constraints/patterns.h
+    9311 samplers/typical.h              21255 grammar/finishing.h             42797 constraints/looking.h
+    9372 samplers/top_p.h                21563 grammar/reading.h               42867 constraints/thinking.h
+    9408 samplers/min_p.h                21655 grammar/gbnf.h                  43110 constraints/schedule.h
+    9444 samplers/by_sums.h              21948 grammar/unicode.h               43193 constraints/accepting.h
+    9573 samplers/top_h.h                22158 grammar/regex.h                 43374 constraints/drawing.h
+    9623 samplers/min_k.h                22619 grammar/derivatives.h           43611 constraints/state.h
+    9682 samplers/xtc.h                  23326 grammar/searching.h             43675 constraints/kind.h
+    9803 samplers/infill.h               23613 grammar/vocabulary.h            43734 constraints/top_p_decay.h
+    9910 samplers/temperature.h          24067 grammar/triggers.h              43810 constraints/timestamps.h
+   10079 samplers/smoothing.h            24540 grammar/matcher.h               44004 constraints/accessors.h
+   10160 samplers/softmax.h              24846 grammar/cache.h                 44111 stop/head.h
+   10189 samplers/drafted.h              25129 grammar/moving.h                44176 stop/search.h
+   10214 samplers/greedy.h               25580 grammar/visits.h                44297 stop/making.h
+   10244 samplers/choose.h               25870 grammar/states.h                44454 stop/text.h
+   10330 samplers/ratio.h                26047 grammar/unique.h                44606 stop/patterns.h
+   10394 samplers/draw.h                 26184 grammar/items.h                 44678 stop/settings.h
+   10484 samplers/dist.h                 26316 grammar/masks.h                 44709 core/kinds.h
+   10510 samplers/gumbel.h               26566 grammar/runs.h                  44751 base/restore.h
+   10620 watermark/function.h            26778 grammar/entries.h               44764 api/license.h
    10733 watermark/text.h                27439 grammar/accepting.h
 */
 #ifndef SAMPLING_H
@@ -29001,15 +29001,17 @@ static int sampi_warm_next(sampi_warming *w)
     return 1;
 }
 
-/* Queues the places of the levels `to` .. `from` of the walk, the deepest one first, if a token ends there. */
+/* Queues the places of the levels `to` .. `from` of the walk, the deepest one first, if a token ends there, or if no
+   longer one was queued: as the place counts as met, another token that ends there would not be followed. */
 static void sampi_warm_leave(sampi_warming *w, uint32_t from, uint32_t to, int32_t rank, sampi_level *kept)
 {
     for (sampi_level *level = w->m->level; from >= to && from > 0; from--) {
-        if (!level[from].state) continue;
-        sampi_warm_queue(w, level[from - 1].items, level[from].items, rank + level[from].frame);
+        if (!level[from].calls && level[from].usual) continue;
+        sampi_warm_queue(w, level[from - 1].items, level[from].items,
+                         rank + (level[from].usual || !level[from].calls));
         if (level[from].frames > kept->frames) kept->frames = level[from].frames;
         if (level[from].edges > kept->edges) kept->edges = level[from].edges;
-        for (uint32_t i = 1; i < from; i++) level[i].frame = 1;
+        for (uint32_t i = 1; i < from; i++) level[i].usual = 1;
     }
 }
 
@@ -29037,7 +29039,7 @@ static void sampi_warm_walk(sampi_warming *w, uint32_t i, uint32_t end, bool pla
             continue;
         }
         level[depth] = sampi_mark(m);
-        level[depth].state = head >> 8 != SAMPI_NO_TOKEN;
+        level[depth].calls = head >> 8 != SAMPI_NO_TOKEN;
         deepest = depth;
         i++;
     }

@@ -78,17 +78,19 @@ static int sampi_warm_next(sampi_warming *w)
     return 1;
 }
 
-/* Queues the places of the levels `to` .. `from` of the walk, the deepest one first, if a token ends there. They keep
-   their frames and edges: *kept gets the numbers that must not be dropped. In a level, `state` is 1 if a token ends at
-   its node, and `frame` is 1 if a longer token was queued. */
+/* Queues the places of the levels `to` .. `from` of the walk, the deepest one first, if a token ends there, or if no
+   longer one was queued: as the place counts as met, another token that ends there would not be followed. They keep
+   their frames and edges: *kept gets the numbers that must not be dropped. In a level, `calls` means that a token ends
+   at its node, and `usual` is 1 if a longer token was queued. */
 static void sampi_warm_leave(sampi_warming *w, uint32_t from, uint32_t to, int32_t rank, sampi_level *kept)
 {
     for (sampi_level *level = w->m->level; from >= to && from > 0; from--) {
-        if (!level[from].state) continue;
-        sampi_warm_queue(w, level[from - 1].items, level[from].items, rank + level[from].frame);
+        if (!level[from].calls && level[from].usual) continue;
+        sampi_warm_queue(w, level[from - 1].items, level[from].items,
+                         rank + (level[from].usual || !level[from].calls));
         if (level[from].frames > kept->frames) kept->frames = level[from].frames;
         if (level[from].edges > kept->edges) kept->edges = level[from].edges;
-        for (uint32_t i = 1; i < from; i++) level[i].frame = 1;
+        for (uint32_t i = 1; i < from; i++) level[i].usual = 1;
     }
 }
 
@@ -117,7 +119,7 @@ static void sampi_warm_walk(sampi_warming *w, uint32_t i, uint32_t end, bool pla
             continue;
         }
         level[depth] = sampi_mark(m);
-        level[depth].state = head >> 8 != SAMPI_NO_TOKEN;
+        level[depth].calls = head >> 8 != SAMPI_NO_TOKEN;
         deepest = depth;
         i++;
     }
