@@ -272,6 +272,88 @@ static bool naive_is_unique(const naive *n, int32_t rule)
     return sampi_rule_at(n->tree, rule)->unique == SAMPI_UNIQUE_ARRAY;
 }
 
+/* ---- parts of a regular expression that look at their place: elements of sets are 4 * place + what is before it ---- */
+
+static void naive_look(naive *n, naive_set *out, int32_t node, int32_t at, int32_t end);
+
+/* All elements behind least to most of `a`, as naive_repeat. */
+static void naive_look_repeat(naive *n, naive_set *out, const sampi_expr *e, int32_t at, int32_t end)
+{
+    naive_set now = { NULL, 0, 0 };
+    naive_add(&now, at);
+    for (int32_t count = 0, before = -1; now.n > 0; count++) {
+        if (count >= e->b) {
+            before = out->n;
+            naive_add_all(out, &now);
+            if (count > e->b && out->n == before) break;
+        }
+        if (count == e->c) break;
+        naive_set next = { NULL, 0, 0 };
+        for (int32_t i = 0; i < now.n; i++) naive_look(n, &next, e->a, now.at[i], end);
+        free(now.at);
+        now = next;
+    }
+    free(now.at);
+}
+
+/* Does the rest of the text, up to its end, match the node? */
+static bool naive_look_ends(naive *n, int32_t node, int32_t at, int32_t end)
+{
+    naive_set rest = { NULL, 0, 0 };
+    naive_look(n, &rest, node, at, end);
+    const bool does = rest.n > 0 && rest.at[rest.n - 1] / 4 == end;
+    free(rest.at);
+    return does;
+}
+
+static void naive_look_group(naive *n, naive_set *out, const sampi_expr *e, int32_t at, int32_t end)
+{
+    const bool word = at & SAMPI_PLACE_WORD;
+    const sampi_expr *pair = sampi_at(n->tree, e->a);
+    bool is;
+    switch (e->b) {
+        case SAMPI_GROUP_BEGIN: is = at & SAMPI_PLACE_BEGIN; break;
+        case SAMPI_GROUP_END: is = at / 4 == end; break;
+        case SAMPI_GROUP_AHEAD: is = naive_look_ends(n, e->a, at, end); break;
+        case SAMPI_GROUP_NOT_AHEAD: is = !naive_look_ends(n, e->a, at, end); break;
+        case SAMPI_GROUP_EDGE: is = naive_look_ends(n, word ? pair->b : pair->a, at, end); break;
+        case SAMPI_GROUP_NO_EDGE: is = naive_look_ends(n, word ? pair->a : pair->b, at, end); break;
+        case SAMPI_GROUP_WORD:
+        case SAMPI_GROUP_OTHER: {
+            const naive_set *ends = naive_ends(n, e->a, at / 4);
+            for (int32_t i = 0; i < ends->n && ends->at[i] <= end; i++)
+                naive_add(out, 4 * ends->at[i] + (e->b == SAMPI_GROUP_WORD ? SAMPI_PLACE_WORD : 0));
+            return;
+        }
+        default: naive_look(n, out, e->a, at, end); return;
+    }
+    if (is) naive_add(out, at);
+}
+
+/* Adds where a match of the node that begins at `at` can end, in a text that ends at `end`. */
+static void naive_look(naive *n, naive_set *out, int32_t node, int32_t at, int32_t end)
+{
+    const sampi_expr *e = sampi_at(n->tree, node);
+    if (!(e->facts & (SAMPI_FACT_CALLS | SAMPI_FACT_AND)) || e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT) {
+        const naive_set *ends = naive_ends(n, node, at / 4);
+        for (int32_t i = 0; i < ends->n && ends->at[i] <= end; i++)
+            naive_add(out, ends->at[i] == at / 4 ? at : 4 * ends->at[i]);
+    } else if (e->kind == SAMPI_NODE_SEQ) {
+        naive_set a = { NULL, 0, 0 };
+        naive_look(n, &a, e->a, at, end);
+        for (int32_t i = 0; i < a.n; i++) naive_look(n, out, e->b, a.at[i], end);
+        free(a.at);
+    } else if (e->kind == SAMPI_NODE_ALT) {
+        naive_look(n, out, e->a, at, end);
+        naive_look(n, out, e->b, at, end);
+    } else if (e->kind == SAMPI_NODE_REPEAT) {
+        naive_look_repeat(n, out, e, at, end);
+    } else {
+        assert(e->kind == SAMPI_NODE_GROUP);
+        naive_look_group(n, out, e, at, end);
+    }
+}
+
 static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t from)
 {
     const unsigned char *pool = (const unsigned char *)n->tree->pool.data;
@@ -294,6 +376,10 @@ static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t fr
             naive_add_all(out, naive_ends(n, e->b, from));
             break;
         case SAMPI_NODE_REPEAT: naive_repeat(n, out, e->a, e->b, e->c, from); break;
+        case SAMPI_NODE_PLACED:
+            for (int32_t to = from; to <= n->n; to++)
+                if (naive_look_ends(n, e->a, 4 * from + (e->b & 3), to)) naive_add(out, to);
+            break;
         case SAMPI_NODE_MULTIPLE:
             for (int32_t to = from; to <= n->n; to++)
                 if (naive_multiple(e, n->text + from, to - from)) naive_add(out, to);
@@ -488,6 +574,7 @@ static int naive_find_begins(naive *n, const sampi_expr *e, int32_t from)
             found = naive_both(naive_begins(n, e->a, from), naive_begins(n, e->b, from));
             return naive_both(found, NAIVE_PERHAPS);
         case SAMPI_NODE_NOT:
+        case SAMPI_NODE_PLACED:
         case SAMPI_NODE_TOKEN: return NAIVE_PERHAPS;
         case SAMPI_NODE_REF:
             found = naive_begins(n, sampi_rule_at(n->tree, e->a)->body, from);
