@@ -130,6 +130,7 @@
        SAMPLING_STATIC *           makes all functions static: a private copy of the library. The functions are then
                                    declared only in the file with SAMPLING_IMPLEMENTATION; other files get only >>types
        SAMP_API *                  storage class of the public functions
+       SAMP_NO_OLD_NAMES *         leaves out the names of before 2.0.0
        SAMP_MALLOC(n), SAMP_FREE(p)
                                    replace malloc and free; define both or neither. SAMP_FREE must accept NULL. These
                                    functions allocate: those that make an object or a copy (also samp_chain_add and
@@ -226,98 +227,98 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10919 watermark/draw.h                27804 grammar/history.h
-     325 api/config.h                    11124 samplers/mirostat.h             27910 grammar/waiting.h
-     356 api/types.h                     11347 samplers/adaptive_p.h           28217 grammar/repeated.h
-     678 api/missing.h                   11496 samplers/ras.h                  28293 grammar/room.h
-     693 api/sample.h                    11559 samplers/replay.h               28683 grammar/sampler.h
-     895 api/chains.h                    11610 samplers/custom.h               28937 grammar/warming.h
-    1201 api/samplers.h                  11659 config/describe.h               29174 grammar/forced.h
-    1595 api/gumbel.h                    11828 config/from_params.h            29376 grammar/hooks.h
-    1624 api/operator.h                  11884 config/orders.h                 29497 schema/head.h
-    1683 api/kv.h                        12156 config/numbers.h                29713 schema/errors.h
-    1880 api/llama_cpp.h                 12301 config/set.h                    29828 schema/collections.h
-    1928 api/text_error.h                12477 config/texts.h                  29861 schema/references.h
-    1947 api/grammar.h                   12656 config/settings.h               30177 schema/strings.h
-    2324 api/shards.h                    12771 life/rollback.h                 30242 schema/numbers.h
-    2437 api/peers.h                     13009 life/chain.h                    30463 schema/sets.h
-    2583 api/drafts.h                    13305 life/members.h                  30739 schema/formats.h
-    2742 api/constraints.h               13415 life/update.h                   31095 schema/scalars.h
-    3145 api/watermark.h                 13585 life/copy.h                     31411 schema/styles.h
-    3319 api/stop.h                      13754 rows/row.h                      31567 schema/goals.h
-    3459 api/vocab.h                     13954 rows/reserve.h                  31869 schema/tagged.h
-    3502 api/search.h                    14031 rows/pieces.h                   31942 schema/alternatives.h
-    3684 api/parts.h                     14140 rows/compact.h                  32480 schema/objects.h
-    3736 base/switches.h                 14320 rows/sums.h                     33089 schema/arrays.h
-    4039 base/random.h                   14447 rows/changes.h                  33452 schema/satisfiable.h
-    4059 base/mt19937.h                  14524 rows/cuts.h                     33620 schema/whole.h
-    4131 base/exact.h                    14980 rows/typical.h                  33803 tags/head.h
-    4348 base/bits128.h                  15288 rows/tail_free.h                33930 tags/words.h
-    4424 base/elements.h                 15356 rows/selecting.h                34046 tags/inside.h
-    4550 watermark/colours.h             15499 rows/mirostat.h                 34190 tags/formats.h
-    4613 kernels/llama_cpp/contract.h    15579 watermark/rows.h                34635 tags/models.h
-    4635 kernels/contract.h              15689 rows/flat.h                     34884 grammar/grammars.h
-    4721 kernels/scalar.h                15759 rows/logprobs.h                 34952 peers/tables.h
-    4925 kernels/llama_cpp/scalar.h      15902 rows/support.h                  35411 peers/values.h
-    4934 kernels/sets.h                  16047 rows/step.h                     35907 peers/llama_server.h
-    4983 kernels/vectors.h               16064 run/apply.h                     35975 peers/stops.h
-    5065 kernels/avx512.h                16130 run/writing.h                   36034 peers/wishes.h
-    5150 kernels/avx2.h                  16229 run/arrays.h                    36076 peers/fields.h
-    5214 kernels/sse2.h                  16317 run/walk.h                      36387 peers/requests.h
-    5231 kernels/neon.h                  16425 run/again.h                     36595 vocab/pieces.h
-    5254 kernels/wasm.h                  16490 run/finish.h                    36773 vocab/tokenizer_json.h
-    5270 kernels/generic.h               16531 run/draw.h                      36991 vocab/gguf.h
-    5290 kernels/shared.h                16619 run/sample.h                    37166 shards/head.h
-    5414 kernels/passes.h                16756 run/explain.h                   37251 shards/bytes.h
-    6098 kernels/llama_cpp/passes.h      16871 watermark/making.h              37348 shards/merging.h
-    6150 kernels/check.h                 17092 watermark/tails.h               37637 shards/row.h
-    6172 kernels/dispatch.h              17189 watermark/detect.h              37760 shards/answers.h
-    6371 core/thresholds.h               17414 run/verify.h                    38204 shards/logprobs.h
-    6466 core/array.h                    17519 run/batch.h                     38462 shards/taking.h
-    6881 core/table.h                    17705 run/replay.h                    38599 shards/asking.h
-    7052 core/windows.h                  17790 run/guide.h                     38729 shards/prefix.h
-    7140 constraints/record.h            17831 life/state.h                    38952 shards/plans.h
-    7210 watermark/record.h              17992 operator/weights.h              39398 samplers/plans.h
-    7229 rows/work.h                     18067 operator/search.h               39660 shards/way.h
-    7262 life/past.h                     18198 operator/run.h                  39806 shards/memory.h
-    7321 core/record.h                   18358 kv/cells.h                      39869 shards/batch.h
-    7486 core/plans.h                    18382 kv/making.h                     40273 drafts/head.h
-    7512 core/fields.h                   18602 kv/slot.h                       40324 drafts/block.h
-    7609 core/owners.h                   18734 kv/sequences.h                  40506 drafts/tree.h
-    7676 core/mt19937.h                  18864 kv/data.h                       40629 drafts/relaxed.h
-    7731 core/no_mt19937.h               18993 kv/update.h                     40710 drafts/ngram.h
-    7755 core/making.h                   19111 kv/state.h                      40846 search/head.h
-    7913 core/streams.h                  19310 llama_cpp/functions.h           41053 search/rows.h
-    7949 life/state_fields.h             19372 llama_cpp/object.h              41135 search/states.h
-    8037 samplers/llama_cpp.h            19425 llama_cpp/vocabulary.h          41222 search/beams.h
-    8177 samplers/logit_bias.h           19500 text/reading.h                  41605 search/unmask.h
-    8261 samplers/patch.h                19606 text/strings.h                  41751 text/automaton.h
-    8309 samplers/penalties.h            19704 text/values.h                   41822 grammar/patterns.h
-    8451 samplers/dry.h                  19858 text/documents.h                41966 constraints/automaton.h
-    8983 samplers/cut.h                  19931 grammar/head.h                  42005 constraints/making.h
-    9003 samplers/top_n_sigma.h          19935 grammar/tree.h                  42251 constraints/sampler.h
-    9139 samplers/top_k.h                20605 grammar/building.h              42340 constraints/constructors.h
-    9194 samplers/tail_free.h            21076 grammar/places.h                42708 constraints/patterns.h
-    9311 samplers/typical.h              21255 grammar/finishing.h             42797 constraints/looking.h
-    9372 samplers/top_p.h                21563 grammar/reading.h               42867 constraints/thinking.h
-    9408 samplers/min_p.h                21655 grammar/gbnf.h                  43110 constraints/schedule.h
-    9444 samplers/by_sums.h              21948 grammar/unicode.h               43193 constraints/accepting.h
-    9573 samplers/top_h.h                22158 grammar/regex.h                 43374 constraints/drawing.h
-    9623 samplers/min_k.h                22619 grammar/derivatives.h           43611 constraints/state.h
-    9682 samplers/xtc.h                  23326 grammar/searching.h             43675 constraints/kind.h
-    9803 samplers/infill.h               23613 grammar/vocabulary.h            43734 constraints/top_p_decay.h
-    9910 samplers/temperature.h          24067 grammar/triggers.h              43810 constraints/timestamps.h
-   10079 samplers/smoothing.h            24540 grammar/matcher.h               44004 constraints/accessors.h
-   10160 samplers/softmax.h              24846 grammar/cache.h                 44111 stop/head.h
-   10189 samplers/drafted.h              25129 grammar/moving.h                44176 stop/search.h
-   10214 samplers/greedy.h               25580 grammar/visits.h                44297 stop/making.h
-   10244 samplers/choose.h               25870 grammar/states.h                44454 stop/text.h
-   10330 samplers/ratio.h                26047 grammar/unique.h                44606 stop/patterns.h
-   10394 samplers/draw.h                 26184 grammar/items.h                 44678 stop/settings.h
-   10484 samplers/dist.h                 26316 grammar/masks.h                 44709 core/kinds.h
-   10510 samplers/gumbel.h               26566 grammar/runs.h                  44751 base/restore.h
-   10620 watermark/function.h            26778 grammar/entries.h               44764 api/license.h
-   10733 watermark/text.h                27439 grammar/accepting.h
+       2 api/opening.h                   10747 watermark/text.h                27453 grammar/accepting.h
+     326 api/config.h                    10933 watermark/draw.h                27818 grammar/history.h
+     357 api/types.h                     11138 samplers/mirostat.h             27924 grammar/waiting.h
+     679 api/missing.h                   11361 samplers/adaptive_p.h           28231 grammar/repeated.h
+     693 api/old_names.h                 11510 samplers/ras.h                  28307 grammar/room.h
+     707 api/sample.h                    11573 samplers/replay.h               28697 grammar/sampler.h
+     909 api/chains.h                    11624 samplers/custom.h               28951 grammar/warming.h
+    1215 api/samplers.h                  11673 config/describe.h               29188 grammar/forced.h
+    1609 api/gumbel.h                    11842 config/from_params.h            29390 grammar/hooks.h
+    1638 api/operator.h                  11898 config/orders.h                 29511 schema/head.h
+    1697 api/kv.h                        12170 config/numbers.h                29727 schema/errors.h
+    1894 api/llama_cpp.h                 12315 config/set.h                    29842 schema/collections.h
+    1942 api/text_error.h                12491 config/texts.h                  29875 schema/references.h
+    1961 api/grammar.h                   12670 config/settings.h               30191 schema/strings.h
+    2338 api/shards.h                    12785 life/rollback.h                 30256 schema/numbers.h
+    2451 api/peers.h                     13023 life/chain.h                    30477 schema/sets.h
+    2597 api/drafts.h                    13319 life/members.h                  30753 schema/formats.h
+    2756 api/constraints.h               13429 life/update.h                   31109 schema/scalars.h
+    3159 api/watermark.h                 13599 life/copy.h                     31425 schema/styles.h
+    3333 api/stop.h                      13768 rows/row.h                      31581 schema/goals.h
+    3473 api/vocab.h                     13968 rows/reserve.h                  31883 schema/tagged.h
+    3516 api/search.h                    14045 rows/pieces.h                   31956 schema/alternatives.h
+    3698 api/parts.h                     14154 rows/compact.h                  32494 schema/objects.h
+    3750 base/switches.h                 14334 rows/sums.h                     33103 schema/arrays.h
+    4053 base/random.h                   14461 rows/changes.h                  33466 schema/satisfiable.h
+    4073 base/mt19937.h                  14538 rows/cuts.h                     33634 schema/whole.h
+    4145 base/exact.h                    14994 rows/typical.h                  33817 tags/head.h
+    4362 base/bits128.h                  15302 rows/tail_free.h                33944 tags/words.h
+    4438 base/elements.h                 15370 rows/selecting.h                34060 tags/inside.h
+    4564 watermark/colours.h             15513 rows/mirostat.h                 34204 tags/formats.h
+    4627 kernels/llama_cpp/contract.h    15593 watermark/rows.h                34649 tags/models.h
+    4649 kernels/contract.h              15703 rows/flat.h                     34898 grammar/grammars.h
+    4735 kernels/scalar.h                15773 rows/logprobs.h                 34966 peers/tables.h
+    4939 kernels/llama_cpp/scalar.h      15916 rows/support.h                  35425 peers/values.h
+    4948 kernels/sets.h                  16061 rows/step.h                     35921 peers/llama_server.h
+    4997 kernels/vectors.h               16078 run/apply.h                     35989 peers/stops.h
+    5079 kernels/avx512.h                16144 run/writing.h                   36048 peers/wishes.h
+    5164 kernels/avx2.h                  16243 run/arrays.h                    36090 peers/fields.h
+    5228 kernels/sse2.h                  16331 run/walk.h                      36401 peers/requests.h
+    5245 kernels/neon.h                  16439 run/again.h                     36609 vocab/pieces.h
+    5268 kernels/wasm.h                  16504 run/finish.h                    36787 vocab/tokenizer_json.h
+    5284 kernels/generic.h               16545 run/draw.h                      37005 vocab/gguf.h
+    5304 kernels/shared.h                16633 run/sample.h                    37180 shards/head.h
+    5428 kernels/passes.h                16770 run/explain.h                   37265 shards/bytes.h
+    6112 kernels/llama_cpp/passes.h      16885 watermark/making.h              37362 shards/merging.h
+    6164 kernels/check.h                 17106 watermark/tails.h               37651 shards/row.h
+    6186 kernels/dispatch.h              17203 watermark/detect.h              37774 shards/answers.h
+    6385 core/thresholds.h               17428 run/verify.h                    38218 shards/logprobs.h
+    6480 core/array.h                    17533 run/batch.h                     38476 shards/taking.h
+    6895 core/table.h                    17719 run/replay.h                    38613 shards/asking.h
+    7066 core/windows.h                  17804 run/guide.h                     38743 shards/prefix.h
+    7154 constraints/record.h            17845 life/state.h                    38966 shards/plans.h
+    7224 watermark/record.h              18006 operator/weights.h              39412 samplers/plans.h
+    7243 rows/work.h                     18081 operator/search.h               39674 shards/way.h
+    7276 life/past.h                     18212 operator/run.h                  39820 shards/memory.h
+    7335 core/record.h                   18372 kv/cells.h                      39883 shards/batch.h
+    7500 core/plans.h                    18396 kv/making.h                     40287 drafts/head.h
+    7526 core/fields.h                   18616 kv/slot.h                       40338 drafts/block.h
+    7623 core/owners.h                   18748 kv/sequences.h                  40520 drafts/tree.h
+    7690 core/mt19937.h                  18878 kv/data.h                       40643 drafts/relaxed.h
+    7745 core/no_mt19937.h               19007 kv/update.h                     40724 drafts/ngram.h
+    7769 core/making.h                   19125 kv/state.h                      40860 search/head.h
+    7927 core/streams.h                  19324 llama_cpp/functions.h           41067 search/rows.h
+    7963 life/state_fields.h             19386 llama_cpp/object.h              41149 search/states.h
+    8051 samplers/llama_cpp.h            19439 llama_cpp/vocabulary.h          41236 search/beams.h
+    8191 samplers/logit_bias.h           19514 text/reading.h                  41619 search/unmask.h
+    8275 samplers/patch.h                19620 text/strings.h                  41765 text/automaton.h
+    8323 samplers/penalties.h            19718 text/values.h                   41836 grammar/patterns.h
+    8465 samplers/dry.h                  19872 text/documents.h                41980 constraints/automaton.h
+    8997 samplers/cut.h                  19945 grammar/head.h                  42019 constraints/making.h
+    9017 samplers/top_n_sigma.h          19949 grammar/tree.h                  42265 constraints/sampler.h
+    9153 samplers/top_k.h                20619 grammar/building.h              42354 constraints/constructors.h
+    9208 samplers/tail_free.h            21090 grammar/places.h                42722 constraints/patterns.h
+    9325 samplers/typical.h              21269 grammar/finishing.h             42811 constraints/looking.h
+    9386 samplers/top_p.h                21577 grammar/reading.h               42881 constraints/thinking.h
+    9422 samplers/min_p.h                21669 grammar/gbnf.h                  43124 constraints/schedule.h
+    9458 samplers/by_sums.h              21962 grammar/unicode.h               43207 constraints/accepting.h
+    9587 samplers/top_h.h                22172 grammar/regex.h                 43388 constraints/drawing.h
+    9637 samplers/min_k.h                22633 grammar/derivatives.h           43625 constraints/state.h
+    9696 samplers/xtc.h                  23340 grammar/searching.h             43689 constraints/kind.h
+    9817 samplers/infill.h               23627 grammar/vocabulary.h            43748 constraints/top_p_decay.h
+    9924 samplers/temperature.h          24081 grammar/triggers.h              43824 constraints/timestamps.h
+   10093 samplers/smoothing.h            24554 grammar/matcher.h               44018 constraints/accessors.h
+   10174 samplers/softmax.h              24860 grammar/cache.h                 44125 stop/head.h
+   10203 samplers/drafted.h              25143 grammar/moving.h                44190 stop/search.h
+   10228 samplers/greedy.h               25594 grammar/visits.h                44311 stop/making.h
+   10258 samplers/choose.h               25884 grammar/states.h                44468 stop/text.h
+   10344 samplers/ratio.h                26061 grammar/unique.h                44620 stop/patterns.h
+   10408 samplers/draw.h                 26198 grammar/items.h                 44692 stop/settings.h
+   10498 samplers/dist.h                 26330 grammar/masks.h                 44723 core/kinds.h
+   10524 samplers/gumbel.h               26580 grammar/runs.h                  44765 base/restore.h
+   10634 watermark/function.h            26792 grammar/entries.h               44778 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -689,6 +690,19 @@ extern "C" {
 #endif
 #endif
 
+/* ---- src/api/old_names.h ---- */
+/* Names of before 2.0.0, good for all of 2.x. samp_init_X makes a sampler; samp_X_init makes an object that has
+   functions of its own, samp_X_..., and samp_X_free frees it. The names below broke that rule. Here they are macros:
+   in C and C++ each is the function with the new name. The shared library has them as symbols too. With
+   SAMP_NO_OLD_NAMES they are not there, and a compiler finds where a program still uses one. */
+#ifndef SAMP_NO_OLD_NAMES
+#define samp_settings_new          samp_settings_init
+#define samp_random_sample_create  samp_random_sample_init
+#define samp_random_sample_destroy samp_random_sample_free
+#define samp_llama_vocab           samp_llama_vocab_init
+#define samp_gpu_create            samp_gpu_init
+#endif
+
 /* ===================================================================================================== >>api */
 /* ---- src/api/sample.h ---- */
 /* ---- 1. one call --------------------------------------------------------------------------------------------
@@ -973,14 +987,14 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
      Returns  SAMP_OK, or the first status of a row that is not SAMP_OK. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
-/* samp_settings_new -- makes settings: the values of samp_default_params(), whose members samp_settings_set then sets
+/* samp_settings_init -- makes settings: the values of samp_default_params(), whose members samp_settings_set then sets
    by name and text (for bindings, command lines, files of settings). The settings own everything that their members
    point to. NULL: no memory.
    samp_settings_free -- frees settings; takes NULL.
    samp_settings_params -- returns the settings as samp_params, for samp_check_params, samp_chain_from_params and
      others; NULL only if settings is NULL. The next call that sets a member changes this struct.
    Only one thread at a time may use settings. */
-SAMP_API samp_settings *samp_settings_new(void);
+SAMP_API samp_settings *samp_settings_init(void);
 /* Frees settings; takes NULL. */
 SAMP_API void samp_settings_free(samp_settings *settings);
 /* Returns the settings as samp_params. */
@@ -1630,20 +1644,20 @@ SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
    time, each with its own workspace. */
 typedef struct samp_random_sample samp_random_sample;
 
-/* samp_random_sample_create -- makes an operator.
+/* samp_random_sample_init -- makes an operator.
      result   the type of the index: any of the eight integer types.    probs  the type of the logits: SAMP_F16,
               SAMP_BF16, SAMP_F32 or SAMP_F64
      n        the number of logits, 1 .. SAMP_MAX_VOCAB, and at most as many as the type `result` can number (SAMP_I8:
               128)
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
-              SAMP_E_NOMEM.   Free it with samp_random_sample_destroy, which takes NULL.
+              SAMP_E_NOMEM.   Free it with samp_random_sample_free, which takes NULL.
    samp_random_sample_workspace_size -- returns the bytes of workspace that samp_random_sample_run needs; 0 if op is
      NULL. They are about 33 KiB + n / 4 bytes, and 4 n bytes more unless probs is SAMP_F32. */
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+SAMP_API samp_random_sample *samp_random_sample_init(samp_dtype result, samp_dtype probs, size_t n, int *status);
 /* Returns the bytes of workspace that samp_random_sample_run needs; 0 if op is NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
 /* Frees an operator; takes NULL. */
-SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
+SAMP_API void samp_random_sample_free(samp_random_sample *op);
 
 /* samp_random_sample_run -- samples one index.
      probs    [n] the logits, in spite of the name; they are only read, and are aligned as their elements are. A logit
@@ -1911,14 +1925,14 @@ SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
 /* Returns the chain in an object of samp_llama_init, which still owns it. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
-/* samp_llama_vocab -- makes a samp_vocab from a model's vocabulary, for samplers that need one: copies of the bytes of
-   all tokens (those of control tokens are empty), and the tokens that end a generation. Its function tokenize calls
-   llama.cpp, so the model must outlive the samp_vocab. This function never returns control tokens, with one exception:
-   <text> in a grammar may be a control token.
+/* samp_llama_vocab_init -- makes a samp_vocab from a model's vocabulary, for samplers that need one: copies of the
+   bytes of all tokens (those of control tokens are empty), and the tokens that end a generation. Its function tokenize
+   calls llama.cpp, so the model must outlive the samp_vocab. This function never returns control tokens, with one
+   exception: <text> in a grammar may be a control token.
      Returns  the vocabulary; NULL if vocab is NULL, or if there is no memory.   Memory  is one block.
    samp_llama_vocab_free -- frees such a vocabulary; takes NULL. */
-SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
-/* Frees a vocabulary of samp_llama_vocab; takes NULL. */
+SAMP_API samp_vocab *samp_llama_vocab_init(const struct llama_vocab *vocab);
+/* Frees a vocabulary of samp_llama_vocab_init; takes NULL. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #ifndef SAMPLING_LLAMA_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -12658,7 +12672,7 @@ SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, 
   samp_settings holds parameters with copies of all lists (biases, breakers, the order), so that the caller may free its
      own lists. */
 
-SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
+SAMP_API SAMPI_COLD samp_settings *samp_settings_init(void)
 {
     samp_settings *s = (samp_settings *)SAMP_MALLOC(sizeof *s);
     if (s) {
@@ -18003,7 +18017,7 @@ typedef struct sampi_digit {
     size_t n;
 } sampi_digit;
 
-/* An operator: the arguments of samp_random_sample_create. It never changes, so threads may share it. */
+/* An operator: the arguments of samp_random_sample_init. It never changes, so threads may share it. */
 struct samp_random_sample {
     samp_dtype result, probs;
     size_t n;
@@ -18197,7 +18211,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
 
 /* ---- src/operator/run.h ---- */
 /* ---- operator: the public functions ----
-  samp_random_sample_create, _run and the others of api/operator.h. */
+  samp_random_sample_init, _run and the others of api/operator.h. */
 
 /* Converts a row that is not f32 to floats in out [n], in the workspace. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
@@ -18270,7 +18284,7 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Checks the arguments of samp_random_sample_create, so that samp_random_sample_run need not check them. */
+/* Checks the arguments of samp_random_sample_init, so that samp_random_sample_run need not check them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -18281,8 +18295,8 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
 }
 
 /* Allocates the operator, which is its only allocation. */
-SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
-                                                                  int *status)
+SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_init(samp_dtype result, samp_dtype probs, size_t n,
+                                                                int *status)
 {
     samp_random_sample *op = NULL;
     int bad = sampi_op_check_description(result, probs, n);
@@ -18306,7 +18320,7 @@ SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_s
 }
 
 /* The operator is one block of memory. */
-SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
+SAMP_API void samp_random_sample_free(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
 }
@@ -19424,8 +19438,8 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
 
 /* ---- src/llama_cpp/vocabulary.h ---- */
 /* ---- llama.cpp: a model's vocabulary ----
-  samp_llama_vocab makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each token's
-     text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
+  samp_llama_vocab_init makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each
+     token's text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
 
 typedef struct sampi_llama_vocab {
     samp_vocab base; /* must be the first member: users hold a pointer to it; its `user` is the llama_vocab */
@@ -19464,7 +19478,7 @@ static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, s
 }
 
 /* Walks over the tokens twice: first to count the bytes of their texts, then to copy the texts. */
-SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
+SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab_init(const struct llama_vocab *vocab)
 {
     if (!vocab) return NULL;
     samp_token n = samp_llama_fn_n_vocab(vocab);
@@ -36546,7 +36560,7 @@ static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
-    samp_settings *to = samp_settings_new();
+    samp_settings *to = samp_settings_init();
     if (!to) return out->error.status = SAMP_E_NOMEM;
     sampi_request_reader reader;
     memset(&reader, 0, sizeof reader);

@@ -15,7 +15,7 @@
            -ffp-contract=off -fno-pie -no-pie main.c -lm
 
        samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0 };
-       samp_gpu *gpu = samp_gpu_create(&config, &status);
+       samp_gpu *gpu = samp_gpu_init(&config, &status);
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
@@ -26,7 +26,7 @@
 
        cudaSetDevice(config.device);                   // the device of that number
        cudaFree(0);                                    // makes its context, and makes it current in this thread
-       samp_gpu *gpu = samp_gpu_create(&config, &status);
+       samp_gpu *gpu = samp_gpu_init(&config, &status);
 
    Other threads get libgomp's context if they have none. A thread that has another context of that device current works
    in that one, so such a thread must call cudaSetDevice too, and must not make further contexts. CUDA's context must
@@ -121,7 +121,7 @@
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
    by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
    bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
-   each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
+   each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
        2 gpu/opening.h                    2854 gpu/prefix.h                     5631 gpu/device.h
@@ -188,7 +188,7 @@ SAMP_API int samp_gpu_available(void);
    kernels' code, and the driver's context. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
-/* samp_gpu_create -- makes a context, and takes all of its memory, on the host and on the device.
+/* samp_gpu_init -- makes a context, and takes all of its memory, on the host and on the device.
      Returns  the context; NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows,
               vocabulary, max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run on
               the device). Without any device the context is made all the same, and samples on the CPU.
@@ -200,7 +200,7 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
               "cpu", it samples on the CPU (rows that are on the device are fetched), and samp_gpu_plan gives the
               reason. The trial detects a device or a compiler that is always wrong, not one that is wrong now and then.
               SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS. */
-SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
+SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status);
 
 /* samp_gpu_free -- frees a context. NULL is allowed. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu);
@@ -7393,7 +7393,7 @@ static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
     gpu->keep = gpu->block = NULL;
 }
 
-SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
+SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status)
 {
     int local = SAMP_OK, *result = status ? status : &local;
     samp_gpu *gpu = sampi_gpu_open(config, NULL, result);

@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 #include "api/missing.h"
+#include "api/old_names.h"
 
 /* ===================================================================================================== >>api */
 #include "api/sample.h"

@@ -109,6 +109,7 @@ test-public:
 ## test-table: the table of functions says what the headers declare; the bindings' sections are made of it
 test-table:
 	@CC="$(CC)" sh tests/tools/table.sh $(B)/table
+	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/old_names.sh $(B)/old_names
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/ship/demo.sh $(B)/tales

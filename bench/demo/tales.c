@@ -164,7 +164,7 @@ static bool default_settings(settings *set)
     set->mark_kind = "gumbel";
     set->length = set->pause = 200;
     set->parallel = set->best_of = 1;
-    set->sampling = samp_settings_new();
+    set->sampling = samp_settings_init();
     if (set->sampling && samp_settings_set(set->sampling, "seed", "42", NULL) == SAMP_OK) return true;
     fprintf(stderr, "tales: not enough memory\n");
     return false;

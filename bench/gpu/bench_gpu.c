@@ -309,7 +309,7 @@ static void count_passes(void)
 {
     enum { N_VOCAB = 128256 };
     samp_gpu_config config = { where, 1, N_VOCAB, SAMP_F32, true, false, 0 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_logits l;
     memset(&l, 0, sizeof l);
     l.data = device_memory(N_VOCAB * sizeof(float));
@@ -353,7 +353,7 @@ static void host_work(const char *name, float repeat)
 {
     enum { N_VOCAB = 2048 };
     samp_gpu_config config = { SAMP_GPU_HOST, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_sampler *chains[MAX_ROWS];
     samp_token token[MAX_ROWS];
     double before[ROUNDS], after[ROUNDS];
@@ -390,7 +390,7 @@ static void time_stages(size_t n_rows, int kind, int chain)
     enum { N_VOCAB = 128256 };
     static const char *const name[STAGES] = { "chains", "copies to it", "kernel", "empty kernel, results", "tokens" };
     samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_sampler *chains[MAX_ROWS];
     samp_token token[MAX_ROWS];
     double t[STAGES][ROUNDS];
@@ -426,7 +426,7 @@ static void run_for_model(void)
     enum { N_VOCAB = 128256, TIMES = 4 };
     const samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
     const size_t size = (size_t)MAX_ROWS * N_VOCAB * sizeof(float);
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     float *x = (float *)memory(size);
     samp_logits l;
     memset(&l, 0, sizeof l);
@@ -519,7 +519,7 @@ int main(int argc, char **argv)
                 samp_gpu_config config = { where, MAX_ROWS, b.n_vocab, dtype_of[d], true, false, 0 };
                 int status;
                 b.dtype = dtype_of[d];
-                b.gpu = samp_gpu_create(&config, &status);
+                b.gpu = samp_gpu_init(&config, &status);
                 if (!b.gpu) fail(samp_strerror(status));
                 if (v == (quick ? 1 : 0) && kind == 0 && d == 0)
                     printf("%s, %zu bytes of device memory for %d rows of %zu\n", samp_gpu_device_name(b.gpu),

@@ -393,7 +393,7 @@ static words *make_words(const struct llama_vocab *from, bool control)
     w->from = from;
     w->control = control;
     with_control = control;
-    w->vocab = samp_llama_vocab(from);
+    w->vocab = samp_llama_vocab_init(from);
     with_control = false;
     if (w->vocab && control) w->index = samp_vocab_index_init(w->vocab, NULL);
     if (w->vocab && (w->index || !control)) return w;

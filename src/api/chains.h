@@ -78,14 +78,14 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
      Returns  SAMP_OK, or the first status of a row that is not SAMP_OK. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
-/* samp_settings_new -- makes settings: the values of samp_default_params(), whose members samp_settings_set then sets
+/* samp_settings_init -- makes settings: the values of samp_default_params(), whose members samp_settings_set then sets
    by name and text (for bindings, command lines, files of settings). The settings own everything that their members
    point to. NULL: no memory.
    samp_settings_free -- frees settings; takes NULL.
    samp_settings_params -- returns the settings as samp_params, for samp_check_params, samp_chain_from_params and
      others; NULL only if settings is NULL. The next call that sets a member changes this struct.
    Only one thread at a time may use settings. */
-SAMP_API samp_settings *samp_settings_new(void);
+SAMP_API samp_settings *samp_settings_init(void);
 /* Frees settings; takes NULL. */
 SAMP_API void samp_settings_free(samp_settings *settings);
 /* Returns the settings as samp_params. */

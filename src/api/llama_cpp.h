@@ -31,12 +31,12 @@ SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
 /* Returns the chain in an object of samp_llama_init, which still owns it. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
-/* samp_llama_vocab -- makes a samp_vocab from a model's vocabulary, for samplers that need one: copies of the bytes of
-   all tokens (those of control tokens are empty), and the tokens that end a generation. Its function tokenize calls
-   llama.cpp, so the model must outlive the samp_vocab. This function never returns control tokens, with one exception:
-   <text> in a grammar may be a control token.
+/* samp_llama_vocab_init -- makes a samp_vocab from a model's vocabulary, for samplers that need one: copies of the
+   bytes of all tokens (those of control tokens are empty), and the tokens that end a generation. Its function tokenize
+   calls llama.cpp, so the model must outlive the samp_vocab. This function never returns control tokens, with one
+   exception: <text> in a grammar may be a control token.
      Returns  the vocabulary; NULL if vocab is NULL, or if there is no memory.   Memory  is one block.
    samp_llama_vocab_free -- frees such a vocabulary; takes NULL. */
-SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
-/* Frees a vocabulary of samp_llama_vocab; takes NULL. */
+SAMP_API samp_vocab *samp_llama_vocab_init(const struct llama_vocab *vocab);
+/* Frees a vocabulary of samp_llama_vocab_init; takes NULL. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);

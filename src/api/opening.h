@@ -129,6 +129,7 @@
        SAMPLING_STATIC *           makes all functions static: a private copy of the library. The functions are then
                                    declared only in the file with SAMPLING_IMPLEMENTATION; other files get only >>types
        SAMP_API *                  storage class of the public functions
+       SAMP_NO_OLD_NAMES *         leaves out the names of before 2.0.0
        SAMP_MALLOC(n), SAMP_FREE(p)
                                    replace malloc and free; define both or neither. SAMP_FREE must accept NULL. These
                                    functions allocate: those that make an object or a copy (also samp_chain_add and

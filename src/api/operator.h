@@ -6,20 +6,20 @@
    time, each with its own workspace. */
 typedef struct samp_random_sample samp_random_sample;
 
-/* samp_random_sample_create -- makes an operator.
+/* samp_random_sample_init -- makes an operator.
      result   the type of the index: any of the eight integer types.    probs  the type of the logits: SAMP_F16,
               SAMP_BF16, SAMP_F32 or SAMP_F64
      n        the number of logits, 1 .. SAMP_MAX_VOCAB, and at most as many as the type `result` can number (SAMP_I8:
               128)
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
-              SAMP_E_NOMEM.   Free it with samp_random_sample_destroy, which takes NULL.
+              SAMP_E_NOMEM.   Free it with samp_random_sample_free, which takes NULL.
    samp_random_sample_workspace_size -- returns the bytes of workspace that samp_random_sample_run needs; 0 if op is
      NULL. They are about 33 KiB + n / 4 bytes, and 4 n bytes more unless probs is SAMP_F32. */
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+SAMP_API samp_random_sample *samp_random_sample_init(samp_dtype result, samp_dtype probs, size_t n, int *status);
 /* Returns the bytes of workspace that samp_random_sample_run needs; 0 if op is NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
 /* Frees an operator; takes NULL. */
-SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
+SAMP_API void samp_random_sample_free(samp_random_sample *op);
 
 /* samp_random_sample_run -- samples one index.
      probs    [n] the logits, in spite of the name; they are only read, and are aligned as their elements are. A logit

@@ -1072,7 +1072,7 @@ class chain : public sampler
 
     std::unique_ptr<samp_settings, deleter> set(const settings &values) const
     {
-        std::unique_ptr<samp_settings, deleter> to(samp_settings_new());
+        std::unique_ptr<samp_settings, deleter> to(samp_settings_init());
         if (!to) throw std::bad_alloc();
         if (vocab_.get()) check(samp_settings_use_vocab(to.get(), vocab_.get()));
         if (request_) (*request_)(to.get());

@@ -432,7 +432,7 @@ fn('version', 'int');
 fn('check_params', 'status', { params: 'params', field: 'out field?' });
 fn('chain_from_params', 'new sampler of params', { params: 'params', status: 'out status?' });
 fn('chain_update', 'status', { chain: 'sampler', params: 'kept params' });
-fn('settings_new', 'new settings');
+fn('settings_init', 'new settings');
 fn('settings_free', 'void', { settings: 'taken settings?' });
 fn('settings_params', 'lent params of settings', { settings: 'const settings' });
 fn('settings_set', 'status', { settings: 'settings', name: 'text', value: 'text?', field: 'out field?' });
@@ -1493,7 +1493,7 @@ function checkParams(params) {
 
 // use(settings) with a samp_settings that has these values.
 function withSettings(values, vocab, use) {
-    const settings = c.settings_new();
+    const settings = c.settings_init();
     try {
         if (isVocab(vocab)) c.settings_use_vocab(settings, vocab);
         else if (vocab !== null) c.settings_set(settings, 'n_vocab', String(whole(vocab, 'vocab')));

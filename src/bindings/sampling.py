@@ -775,7 +775,7 @@ _function("logits_error_text", "int", logits="logits", row="size 0..logits.n_row
 _function("check_params", "status", params="params", field="out field?")
 _function("chain_from_params", "new sampler of params", params="params", status="out status?")
 _function("chain_update", "status", chain="sampler", params="kept params")
-_function("settings_new", "new settings")
+_function("settings_init", "new settings")
 _function("settings_params", "lent params of settings", settings="const settings")
 _function("settings_set", "status", settings="settings", name="text", value="text?", field="out field?")
 _function("settings_get", "status", settings="const settings", name="text", buf="out char[size]?", size="size")
@@ -1130,7 +1130,7 @@ def _own(values):
 
 def _settings(values, vocab):
     """The samp_settings of some values, for as long as a call needs it."""
-    settings = c.settings_new()
+    settings = c.settings_init()
     if isinstance(vocab, Vocab):
         c.settings_use_vocab(settings, vocab)
     elif vocab is not None:
@@ -1711,7 +1711,7 @@ class Chain(Sampler):
         """A Text that ends where the chain's request says; without a request only end tokens end it. vocab: if the
         chain has none."""
         settings = _is(self, Chain, "self")._request
-        return Text._of(c.text_from_settings(c.settings_new() if settings is None else settings,
+        return Text._of(c.text_from_settings(c.settings_init() if settings is None else settings,
                                              self._vocab if vocab is None else vocab))
 
     @property

@@ -3,7 +3,7 @@
    its own lists. samp_settings_params returns them as samp_params. The second half of this file makes a vocabulary from
    a list of tokens; settings need one to tokenise texts (dry's breakers). */
 
-SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
+SAMP_API SAMPI_COLD samp_settings *samp_settings_init(void)
 {
     samp_settings *s = (samp_settings *)SAMP_MALLOC(sizeof *s);
     if (s) {

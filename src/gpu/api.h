@@ -36,7 +36,7 @@ SAMP_API int samp_gpu_available(void);
    kernels' code, and the driver's context. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
-/* samp_gpu_create -- makes a context, and takes all of its memory, on the host and on the device.
+/* samp_gpu_init -- makes a context, and takes all of its memory, on the host and on the device.
      Returns  the context; NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows,
               vocabulary, max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run on
               the device). Without any device the context is made all the same, and samples on the CPU.
@@ -48,7 +48,7 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
               "cpu", it samples on the CPU (rows that are on the device are fetched), and samp_gpu_plan gives the
               reason. The trial detects a device or a compiler that is always wrong, not one that is wrong now and then.
               SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS. */
-SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
+SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status);
 
 /* samp_gpu_free -- frees a context. NULL is allowed. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu);

@@ -2,7 +2,7 @@
    The trial of a device. The first context of a device makes it compute what the CPU can check: vectors of the kernels'
    arithmetic, and four small batches whose rows together need every kind of pass and every sampler that has a step. If
    anything differs, no context of the process gives rows to that device: they are sampled on the CPU, and samp_gpu_plan
-   says why. The verdict is made once for each device. samp_gpu_create, at the end, begins the trial. */
+   says why. The verdict is made once for each device. samp_gpu_init, at the end, begins the trial. */
 
 #if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)
@@ -360,7 +360,7 @@ static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
     gpu->keep = gpu->block = NULL;
 }
 
-SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
+SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status)
 {
     int local = SAMP_OK, *result = status ? status : &local;
     samp_gpu *gpu = sampi_gpu_open(config, NULL, result);

@@ -14,7 +14,7 @@
            -ffp-contract=off -fno-pie -no-pie main.c -lm
 
        samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0 };
-       samp_gpu *gpu = samp_gpu_create(&config, &status);
+       samp_gpu *gpu = samp_gpu_init(&config, &status);
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
@@ -25,7 +25,7 @@
 
        cudaSetDevice(config.device);                   // the device of that number
        cudaFree(0);                                    // makes its context, and makes it current in this thread
-       samp_gpu *gpu = samp_gpu_create(&config, &status);
+       samp_gpu *gpu = samp_gpu_init(&config, &status);
 
    Other threads get libgomp's context if they have none. A thread that has another context of that device current works
    in that one, so such a thread must call cudaSetDevice too, and must not make further contexts. CUDA's context must
@@ -120,4 +120,4 @@
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
    by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
    bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
-   each device (see samp_gpu_create), an atomic: if two threads make the first two contexts, both may try the device. */
+   each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */

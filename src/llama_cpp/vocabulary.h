@@ -1,5 +1,5 @@
 /* ---- llama.cpp: a model's vocabulary ----
-   samp_llama_vocab makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each
+   samp_llama_vocab_init makes a samp_vocab from a llama_vocab, in one block of memory: the struct, the offset of each
    token's text, the tokens that end a generation, and the bytes of all texts. llama.cpp does the tokenising. */
 
 typedef struct sampi_llama_vocab {
@@ -42,7 +42,7 @@ static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, s
 }
 
 /* Walks over the tokens twice: first to count the bytes of their texts, then to copy the texts. */
-SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
+SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab_init(const struct llama_vocab *vocab)
 {
     if (!vocab) return NULL;
     samp_token n = samp_llama_fn_n_vocab(vocab);

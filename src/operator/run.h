@@ -1,6 +1,6 @@
 /* ---- operator: the public functions ----
-   samp_random_sample_create, _run and the others of api/operator.h. They check types and settings, lay out the caller's
-   workspace, convert the row to f32, and write the index in the type of the result. Only _create allocates memory. */
+   samp_random_sample_init, _run and the others of api/operator.h. They check types and settings, lay out the caller's
+   workspace, convert the row to f32, and write the index in the type of the result. Only _init allocates memory. */
 
 /* Converts a row that is not f32 to floats in out [n], in the workspace. For f64, the floats are the differences from
    the largest element, to lose as little precision as possible. The function finds NaN in f64, because differences
@@ -79,7 +79,7 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Checks the arguments of samp_random_sample_create, so that samp_random_sample_run need not check them. Types are
+/* Checks the arguments of samp_random_sample_init, so that samp_random_sample_run need not check them. Types are
    checked first, because the limit of n depends on them. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
@@ -91,8 +91,8 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
 }
 
 /* Allocates the operator, which is its only allocation. */
-SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
-                                                                  int *status)
+SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_init(samp_dtype result, samp_dtype probs, size_t n,
+                                                                int *status)
 {
     samp_random_sample *op = NULL;
     int bad = sampi_op_check_description(result, probs, n);
@@ -116,7 +116,7 @@ SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_s
 }
 
 /* The operator is one block of memory. */
-SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
+SAMP_API void samp_random_sample_free(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
 }

@@ -21,7 +21,7 @@ typedef struct sampi_digit {
     size_t n;
 } sampi_digit;
 
-/* An operator: the arguments of samp_random_sample_create. It never changes, so threads may share it. */
+/* An operator: the arguments of samp_random_sample_init. It never changes, so threads may share it. */
 struct samp_random_sample {
     samp_dtype result, probs;
     size_t n;

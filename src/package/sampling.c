@@ -30,3 +30,17 @@ OLD(log2f);
 OLD(pow);
 OLD(powf);
 #endif
+
+/* The names of before 2.0.0 (api/old_names.h), for programs that look functions up by name. */
+#undef samp_settings_new
+#undef samp_random_sample_create
+#undef samp_random_sample_destroy
+SAMP_API samp_settings *samp_settings_new(void);
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
+SAMP_API samp_settings *samp_settings_new(void) { return samp_settings_init(); }
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+{
+    return samp_random_sample_init(result, probs, n, status);
+}
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op) { samp_random_sample_free(op); }

@@ -227,7 +227,7 @@ EXPORT(play_load) const char *play_load(uint8_t *bytes, size_t size, const uint1
     play.vocab[1] = other;
     play.n_wide = n_rows;
     play.n_records = MOST_RECORDS;
-    play.settings = samp_settings_new();
+    play.settings = samp_settings_init();
     play.index = samp_vocab_index_init(&play.vocab[0], NULL);
     play.rows = (float *)malloc((size_t)(TEXT + 1) * (size_t)n * sizeof(float));
     play.wide = (float *)malloc((size_t)n_rows * (size_t)n_vocab * sizeof(float));
@@ -248,7 +248,7 @@ EXPORT(play_piece) const uint8_t *play_piece(samp_token token) { return play.mod
 EXPORT(play_about) const char *play_about(void)
 {
     char text[400];
-    samp_settings *usual = samp_settings_new();
+    samp_settings *usual = samp_settings_init();
     put_new();
     put("{\"version\":\"%d.%d.%d\",\"rows\":%d,\"wide\":%d,\"most\":%d,\"end\":%d,\"on\":", SAMP_VERSION_MAJOR,
         SAMP_VERSION_MINOR, SAMP_VERSION_PATCH, play.n_wide, play.vocab[1].n_vocab, play.model.n_ctx, TALES_END);
@@ -734,7 +734,7 @@ static void describe_what_is_on(samp_sampler *chain, char *text, size_t size)
 static samp_settings *what_differs(char *names, size_t size)
 {
     char knobs[1000] = "seed min_keep", value[64], usual[64];
-    samp_settings *differing = samp_settings_new(), *defaults = samp_settings_new();
+    samp_settings *differing = samp_settings_init(), *defaults = samp_settings_init();
     for (int i = 0; i < play.n_chain; i++)
         snprintf(knobs + strlen(knobs), sizeof knobs - strlen(knobs), " %s", play.chain[i]->knobs);
     names[0] = 0;

@@ -160,7 +160,7 @@ static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer
     *out = mine;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
-    samp_settings *to = samp_settings_new();
+    samp_settings *to = samp_settings_init();
     if (!to) return out->error.status = SAMP_E_NOMEM;
     sampi_request_reader reader;
     memset(&reader, 0, sizeof reader);

@@ -465,7 +465,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     stage t;
     memset(&t, 0, sizeof t);
     t.rng = source_bytes(data, size);
-    t.settings = samp_settings_new();
+    t.settings = samp_settings_init();
     MUST(t.settings);
     any_row(&t);
     for (size_t i = 0; i < SLOTS; i++) t.slot[i] = i ? any_sampler(&t.rng) : samp_chain_init();

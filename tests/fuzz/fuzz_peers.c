@@ -114,7 +114,7 @@ static const char *piece(const samp_vocab *vocab, samp_token token, size_t *n_by
 
 static samp_settings *served(void)
 {
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     MUST(settings && samp_settings_set_vocab(settings, N, piece, NULL) == SAMP_OK);
     MUST(samp_settings_set(settings, "n_ctx_train", "1000", NULL) == SAMP_OK);
     MUST(samp_settings_set(settings, "seed", "77", NULL) == SAMP_OK);

@@ -29,7 +29,7 @@ int sample_on_device(const float *device_logits, int n_rows, int n_vocab, int *t
 {
     samp_gpu_config config = { 0, MOST, (size_t)n_vocab, SAMP_F32, true, false, 0 };
     int status;
-    samp_gpu *gpu = samp_gpu_available() ? samp_gpu_create(&config, &status) : NULL;
+    samp_gpu *gpu = samp_gpu_available() ? samp_gpu_init(&config, &status) : NULL;
     if (!gpu) return SAMP_E_DEVICE;
     status = sample(gpu, device_logits, n_rows, n_vocab, tokens);
     samp_gpu_free(gpu);

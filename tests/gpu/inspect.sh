@@ -12,7 +12,7 @@ mkdir -p "$dir/ptx"
 cd "$dir/ptx"
 printf '#define SAMPLING_GUMBEL\n#define SAMPLING_WATERMARK\n#define SAMPLING_CONSTRAINTS\n' > all.c
 printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' >> all.c
-printf 'int main(void) { return samp_gpu_create(NULL, NULL) != NULL; }\n' >> all.c
+printf 'int main(void) { return samp_gpu_init(NULL, NULL) != NULL; }\n' >> all.c
 gcc -std=gnu11 -O3 -fopenmp -ffp-contract=off -fno-pie -no-pie "-foffload=$offload" \
     "-foffload-options=$offload=-misa=sm_80" -foffload-options=-lm "-I$here" -save-temps all.c -o all -lm
 ptx=$(ls ./*mkoffload.o | head -n 1)

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     alarm(60);
     mutant = argc > 1 ? atoi(argv[1]) : 0;
     blind = argc > 2;
-    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_gpu *gpu = samp_gpu_init(&config, &status);
     if (!gpu) return failed(samp_strerror(status));
     samp_sampler *chain = samp_chain_init();
     samp_chain_add(chain, samp_init_greedy());
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     if (blind) return same ? 0 : 3;
     if (!cpu || strncmp(plan, "cpu (the device ", 16) != 0) return failed("not noticed");
     if (samp_gpu_perf(gpu).n_cpu != ROWS * BATCHES) return failed("not on the CPU");
-    samp_gpu *second = samp_gpu_create(&config, &status); /* uses the verdict that exists */
+    samp_gpu *second = samp_gpu_init(&config, &status); /* uses the verdict that exists */
     if (!second || strcmp(samp_gpu_device_name(second), "cpu") != 0) return failed("the second context");
     samp_gpu_free(second);
     printf("%s\n", plan);

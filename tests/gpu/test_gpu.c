@@ -138,7 +138,7 @@ static bool stage_make(stage *t)
     for (int i = 0; i < N_DTYPES; i++) {
         samp_gpu_config config = { device, MAX_ROWS, LONGEST, dtypes[i], false, false, MOST_TOP };
         int status;
-        t->gpu[i] = samp_gpu_create(&config, &status);
+        t->gpu[i] = samp_gpu_init(&config, &status);
         if (!t->gpu[i]) printf("  no context: %s\n", samp_strerror(status));
         good &= t->gpu[i] != NULL;
     }
@@ -512,7 +512,7 @@ static bool one_launch_a_batch(void)
     bool good = true;
     for (size_t i = 0; i < n && good; i++) {
         samp_gpu_config config = { device, shapes[i][0], shapes[i][1], SAMP_F32, false, false, 0 };
-        samp_gpu *gpu = samp_gpu_create(&config, NULL);
+        samp_gpu *gpu = samp_gpu_init(&config, NULL);
         float *data = malloc(shapes[i][0] * shapes[i][1] * sizeof *data);
         good = gpu && data && batches_of_one_launch(gpu, shapes[i][0], shapes[i][1], data);
         free(data);
@@ -1040,7 +1040,7 @@ static bool kept_rows(void)
     stage t;
     enum { ROWS = 12 };
     samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0 };
-    samp_gpu *other = samp_gpu_create(&config, NULL);
+    samp_gpu *other = samp_gpu_init(&config, NULL);
     bool good = stage_make(&t) && other;
     for (uint64_t seed = 1; seed <= 20 && good; seed++) {
         source s = source_seed(seed);
@@ -1187,7 +1187,7 @@ static bool rows_with_most_samplers(void)
     for (int kind = 0; kind < 2 && good; kind++) {
         source s = source_seed(77);
         samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0 };
-        samp_gpu *gpu = samp_gpu_create(&config, NULL), *here = t.gpu[0];
+        samp_gpu *gpu = samp_gpu_init(&config, NULL), *here = t.gpu[0];
         samp_logits l;
         memset(&l, 0, sizeof l);
         l.data = t.data;
@@ -1292,7 +1292,7 @@ static bool tokens_left_on_the_device(void)
     void *data = NULL;
     for (int there = 0; there < 2; there++) {
         samp_gpu_config config = { device, ROWS, N, SAMP_F32, there != 0, true, 0 };
-        gpu[there] = samp_gpu_create(&config, NULL);
+        gpu[there] = samp_gpu_init(&config, NULL);
         out[there] = gpu[there] ? (samp_token *)sampi_gpu_alloc(gpu[there], ROWS * sizeof **out) : NULL;
         if (there) data = gpu[there] ? sampi_gpu_alloc(gpu[there], ROWS * N * sizeof(float)) : NULL;
         good &= gpu[there] && out[there];
@@ -1566,7 +1566,7 @@ static bool logprobs_beyond_the_device(void)
     samp_logprob top[5];
     samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 4 }, none = config;
     none.max_top_logprobs = 0;
-    samp_gpu *gpu = samp_gpu_create(&config, NULL), *without = samp_gpu_create(&none, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL), *without = samp_gpu_init(&none, NULL);
     const int kernels = no_kernels ? BY_CPU : BY_KERNELS;
     CHECK(samp_gpu_size(&config) > samp_gpu_size(&none));
     CHECK(who_tells(gpu, 1, 4, 4, top) == kernels && who_tells(gpu, 1, 0, 0, NULL) == kernels);
@@ -1593,7 +1593,7 @@ static bool plans_say_where_samplers_run(void)
 {
     bool good = true;
     samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     custom mask = { CUSTOM_MASK, 1, -1 };
     bool cpu = !strcmp(samp_gpu_device_name(gpu), "cpu");
     CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_temp(0.5f), samp_init_dist(1)),
@@ -1689,7 +1689,7 @@ static bool several_groups_of_a_team(void)
     static samp_token out[ROWS], want[ROWS];
     for (int type = 1; type <= 2 && good; type++) {
         config.dtype = dtypes[type];
-        samp_gpu *gpu = samp_gpu_create(&config, NULL);
+        samp_gpu *gpu = samp_gpu_init(&config, NULL);
         samp_logits l = { data, config.dtype, ROWS, N, 0, NULL, NULL, 0, NULL, 0, NULL };
         source s = source_seed(40 + (uint64_t)type);
         CHECK(gpu && data);
@@ -1718,7 +1718,7 @@ static bool memory_of_no_device(void)
     bool good = true;
     if (no_kernels) return not_run("for kernels");
     samp_gpu_config config = { device, ROWS, N, SAMP_F32, true, true, 0 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     CHECK(gpu);
     char *data = (char *)sampi_gpu_alloc(gpu, BYTES), *freed = (char *)sampi_gpu_alloc(gpu, BYTES);
     samp_token *out = (samp_token *)sampi_gpu_alloc(gpu, ROWS * sizeof *out), got[ROWS], want[ROWS];
@@ -1784,7 +1784,7 @@ static bool without_a_device(void)
     static float data[2 * N];
     source s = source_seed(5);
     for (size_t i = 0; i < 2 * N; i++) data[i] = (float)normal_fast(&s);
-    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_gpu *gpu = samp_gpu_init(&config, &status);
     samp_sampler *rows[2], *alike[2];
     samp_logits l = { data, SAMP_F32, 2, N, 0, NULL, NULL, 0, NULL, 0, NULL };
     CHECK(gpu && status == SAMP_OK && !strcmp(samp_gpu_device_name(gpu), "cpu"));
@@ -1811,15 +1811,15 @@ static bool refused_calls_change_nothing(void)
     samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 }, bad;
     float data[300] = { 0.0f };
     samp_token out[3] = { 77, 77, 77 };
-    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_gpu *gpu = samp_gpu_init(&config, &status);
     samp_sampler *rows[3] = { chain_of(samp_init_dist(1), NULL, NULL), chain_of(samp_init_dist(2), NULL, NULL),
                               NULL };
     samp_logits l = { data, SAMP_F32, 2, 100, 0, NULL, NULL, 0, NULL, 0, NULL }, k;
     CHECK(gpu && status == SAMP_OK && samp_gpu_size(&config) > 100000 && samp_gpu_available() >= 0);
-    CHECK(samp_gpu_create(NULL, &status) == NULL && status == SAMP_E_NULL && samp_gpu_size(NULL) == 0);
+    CHECK(samp_gpu_init(NULL, &status) == NULL && status == SAMP_E_NULL && samp_gpu_size(NULL) == 0);
 #define REFUSED(member, value, wanted) \
     bad = config, bad.member = value, status = 1; \
-    CHECK(samp_gpu_create(&bad, &status) == NULL && status == wanted && samp_gpu_size(&bad) == 0)
+    CHECK(samp_gpu_init(&bad, &status) == NULL && status == wanted && samp_gpu_size(&bad) == 0)
     REFUSED(device, -2, SAMP_E_RANGE);
     REFUSED(max_rows, 0, SAMP_E_RANGE);
     REFUSED(max_rows, 65537, SAMP_E_RANGE);
@@ -1832,7 +1832,7 @@ static bool refused_calls_change_nothing(void)
         REFUSED(max_top_logprobs, SAMP_GPU_LIST + 1, SAMP_E_RANGE);
     }
     bad = config, bad.device = 1 << 20;
-    if (samp_gpu_available()) CHECK(samp_gpu_create(&bad, &status) == NULL && status == SAMP_E_RANGE);
+    if (samp_gpu_available()) CHECK(samp_gpu_init(&bad, &status) == NULL && status == SAMP_E_RANGE);
 #define BATCH(change, wanted) \
     k = l, change; \
     CHECK(samp_gpu_sample_batch(gpu, rows, &k, out) == wanted && out[0] == 77 && out[1] == 77)
@@ -2027,7 +2027,7 @@ int main(int argc, char **argv)
     }
     samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 0 };
     int status = SAMP_OK;
-    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_gpu *gpu = samp_gpu_init(&config, &status);
     printf("test_gpu: %s%s\n", gpu ? samp_gpu_device_name(gpu) : samp_strerror(status), gpu ? "" : ": no context");
     if (gpu && gpu->why[0]) printf("  %s\n", gpu->why);
     if (!gpu || (on_device && strncmp(samp_gpu_device_name(gpu), "device", 6) != 0)) return 1;

@@ -82,7 +82,7 @@ static stage *stage_make(int device)
     stage *t = (stage *)calloc(1, sizeof *t);
     const samp_gpu_config config = { device, N_ROWS, N_VOCAB, SAMP_F32, false, false, 0 };
     assert_non_null(t);
-    t->gpu = samp_gpu_create(&config, NULL);
+    t->gpu = samp_gpu_init(&config, NULL);
     assert_non_null(t->gpu);
     t->device = strcmp(samp_gpu_device_name(t->gpu), "cpu") != 0;
     return t;

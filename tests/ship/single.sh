@@ -41,7 +41,7 @@ int main(void)
 #endif
 #ifdef SAMP_NO_MT19937 /* whatever would choose it says so, and changes nothing */
     const char *field = "";
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     if (samp_set_rng(chain, SAMP_RNG_MT19937) != SAMP_E_UNSUPPORTED) printf("samp_set_rng");
     if (samp_settings_set(settings, "rng", "mt19937", &field) != SAMP_E_UNSUPPORTED || strcmp(field, "rng"))
         printf("samp_settings_set");

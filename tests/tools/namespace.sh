@@ -1,5 +1,5 @@
 #!/bin/sh
-# Symbols exported by the implementation begin with samp_, macros left behind with SAMP; those of an optional part are
+# Symbols exported by the implementation begin with samp_, macros left behind with SAMP or samp_; those of an optional part are
 # there only with its macro, the cache alone needs sines, and SAMPLING_LLAMA alone llama.cpp. What can be written to is
 # what the headers' openings name. Usage: namespace.sh DIR
 set -eu
@@ -49,8 +49,8 @@ grep -q '^samp_init_banned' "$dir/symbols-DSAMPLING_CONSTRAINTS" || { echo "name
 macros() { "$CC" -std=c11 -I. -dM -E "$1" | awk '{ print $2 }' | sed 's/(.*//' | sort; }
 macros "$dir/system.c" > "$dir/system.txt"
 macros "$dir/header.c" > "$dir/header.txt"
-if comm -13 "$dir/system.txt" "$dir/header.txt" | grep -vE '^SAMP(LING)?_'; then
-    echo "namespace: macros without SAMP_" >&2
+if comm -13 "$dir/system.txt" "$dir/header.txt" | grep -vE '^(SAMP(LING)?|samp)_'; then
+    echo "namespace: macros without SAMP_ or samp_" >&2
     exit 1
 fi
 echo "namespace: $(wc -l < "$dir/symbols") symbols, all samp_; no global but those that are named"

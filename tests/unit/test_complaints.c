@@ -337,7 +337,7 @@ TEST(no_setting_is_ignored)
 {
     float row[N] = { 0 };
     const char *field = NULL;
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     assert_ok(samp_settings_set(settings, "penalty_present", "100", NULL));
     assert_status(samp_settings_set(settings, "repeat_penalty", "1.1", &field), SAMP_E_NAME);
     assert_text(field, "repeat_penalty");
@@ -404,7 +404,7 @@ TEST(temperature_comes_first_or_last)
     assert_num(left_by(&p, "min_p;temperature", row), 5);
     assert_num(left_by(&p, SAMP_ORDER_CANONICAL, row), 19);
     assert_num(left_by(&p, "temperature;min_p", row), 19);
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     assert_ok(samp_settings_set(s, "order", "tm", NULL));
     assert_num(left_by(&p, samp_settings_params(s)->order, row), 19);
     samp_settings_free(s);

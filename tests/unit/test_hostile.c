@@ -427,7 +427,7 @@ TEST_WITH(test_gbnf_time, begin, end)
 
 static void use_request(job *j)
 {
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     samp_request request;
     if (settings) (void)samp_settings_set(settings, "n_vocab", "128256", NULL);
     j->status = settings ? samp_settings_from(settings, (samp_peer)j->kind, j->t->bytes, NULL, &request)

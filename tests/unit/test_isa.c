@@ -212,7 +212,7 @@ TEST(wrong_arithmetic_is_refused)
     samp_token_data_array cur = test_array(data, row, 4);
     samp_logits logits = { .data = row, .n_rows = 1, .n_vocab = 4 };
     samp_draft draft = { 0 };
-    samp_random_sample *op = samp_random_sample_create(SAMP_I32, SAMP_F32, 4, NULL);
+    samp_random_sample *op = samp_random_sample_init(SAMP_I32, SAMP_F32, 4, NULL);
     char *work = malloc(samp_random_sample_workspace_size(op));
     samp_token token = 7;
     int32_t index = 7;
@@ -252,7 +252,7 @@ TEST(wrong_arithmetic_is_refused)
     assert_true(samp_sample(chain, row, 4) >= 0);
     samp_free(chain);
     samp_free(top_k);
-    samp_random_sample_destroy(op);
+    samp_random_sample_free(op);
     free(work);
 }
 

@@ -197,12 +197,12 @@ TEST(test_vocab)
 {
     static const char *const want[] = { "", "a", "bc", " the", "", "def" };
     static const char *const breakers[] = { "xbcd" };
-    assert_null(samp_llama_vocab(NULL));
+    assert_null(samp_llama_vocab_init(NULL));
     samp_llama_vocab_free(NULL);
     heap.fail_at = 1;
-    assert_null(samp_llama_vocab(&words.vocab));
+    assert_null(samp_llama_vocab_init(&words.vocab));
     heap.fail_at = 0;
-    samp_vocab *vocab = samp_llama_vocab(&words.vocab);
+    samp_vocab *vocab = samp_llama_vocab_init(&words.vocab);
     assert_int_equal(vocab->n_vocab, 6);
     for (samp_token t = 0; t < 6; t++) {
         size_t n;
@@ -243,7 +243,7 @@ TEST(test_vocab)
    none. */
 TEST(test_grammar)
 {
-    samp_vocab *vocab = samp_llama_vocab(&words.vocab);
+    samp_vocab *vocab = samp_llama_vocab_init(&words.vocab);
     samp_vocab_index *index = samp_vocab_index_init(vocab, NULL);
     samp_token tokens[8];
     assert_int_equal(vocab->tokenize(vocab, "<def>", 5, tokens, 8), 5);

@@ -143,7 +143,7 @@ static void end_world(world *w)
     samp_kv_free(w->kv);
     samp_gpu_free(w->gpu);
     samp_shard_free(w->shard);
-    samp_random_sample_destroy(w->op);
+    samp_random_sample_free(w->op);
     samp_text_free(w->text);
     samp_llama_vocab_free(w->vocab);
     if (w->llama) llama_free(w->llama);
@@ -343,7 +343,7 @@ static int a_schedule(world *w)
     return one ? made(w, samp_init_schedule(&a_time, one)) : SAMP_E_NOMEM;
 }
 
-static void settings(world *w) { w->settings = samp_settings_new(); }
+static void settings(world *w) { w->settings = samp_settings_init(); }
 
 static void settings_with_lists(world *w)
 {
@@ -388,7 +388,7 @@ static void a_cache(world *w)
     assert_ok(samp_kv_find_slot(w->kv, &batch, SAMP_KV_RUN, NULL));
 }
 
-static void a_llama_vocabulary(world *w) { w->vocab = samp_llama_vocab(llama_words); }
+static void a_llama_vocabulary(world *w) { w->vocab = samp_llama_vocab_init(llama_words); }
 
 static void a_llama_sampler(world *w)
 {
@@ -406,7 +406,7 @@ static samp_gpu_config gpu_config(int32_t device)
 static void a_gpu(world *w)
 {
     samp_gpu_config config = gpu_config(SAMP_GPU_HOST);
-    w->gpu = samp_gpu_create(&config, NULL);
+    w->gpu = samp_gpu_init(&config, NULL);
     three_rows(w);
     assert_ok(samp_set_rng(w->rows[1], SAMP_RNG_MT19937));
     assert_ok(samp_chain_add(w->rows[2], make_custom()));
@@ -771,7 +771,7 @@ static samp_sampler *dry_of_llama(world *w)
 static int operator_of(world *w)
 {
     int status = 1;
-    w->op = samp_random_sample_create(SAMP_I32, SAMP_F32, 100, &status);
+    w->op = samp_random_sample_init(SAMP_I32, SAMP_F32, 100, &status);
     assert_true((w->op != NULL) == (status == SAMP_OK));
     return status;
 }
@@ -807,7 +807,7 @@ static const char stops_of_request[] = "{\"stop\":[\"a\",\"bc\"],\"stop_regex\":
 
 static void settings_with_stops(world *w)
 {
-    w->settings = samp_settings_new();
+    w->settings = samp_settings_init();
     assert_ok(samp_settings_from(w->settings, SAMP_PEER_SGLANG, stops_of_request, NULL, NULL));
 }
 
@@ -990,7 +990,7 @@ static int gpu_of(world *w, int32_t device)
 {
     samp_gpu_config config = gpu_config(device);
     int status = 1;
-    w->gpu = samp_gpu_create(&config, &status);
+    w->gpu = samp_gpu_init(&config, &status);
     assert_true((w->gpu != NULL) == (status == SAMP_OK));
     return status;
 }
@@ -1050,7 +1050,7 @@ typedef enum promise {
     X(samp_chain_update, a_chain_of_params, MAKES, update(w, 7)) \
     X(samp_chain_update, a_chain_of_params, MAKES, with_grammar(w, true)) \
     X(samp_batch_from_params, two_of_three_rows, BY_ROW, batch_of_params(w)) \
-    X(samp_settings_new, nothing, MAKES, (w->settings = samp_settings_new()) ? SAMP_OK : SAMP_E_NOMEM) \
+    X(samp_settings_init, nothing, MAKES, (w->settings = samp_settings_init()) ? SAMP_OK : SAMP_E_NOMEM) \
     X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "order", "top_k;temperature", NULL)) \
     X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "logit_bias", "3+1,4-inf", NULL)) \
     X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL)) \
@@ -1125,11 +1125,11 @@ typedef enum promise {
     X(samp_text_from_settings, settings_with_stops, MAKES, text_of_settings(w)) \
     X(samp_text_add_pattern, a_text, MAKES, samp_text_add_pattern(w->text, "(?:th)+e|n", 9)) \
     X(samp_text_clone, a_text, MAKES, clone_of_text(w)) \
-    X(samp_random_sample_create, nothing, MAKES, operator_of(w)) \
+    X(samp_random_sample_init, nothing, MAKES, operator_of(w)) \
     X(samp_kv_init, nothing, MAKES, cache_of(w)) \
     X(samp_llama_sample, a_llama_sampler, FAILS, samp_llama_sample(samp_llama_chain(w->llama), &llama, -1)) \
     X(samp_llama_init, no_chain, MAKES, llama_of(w)) \
-    X(samp_llama_vocab, nothing, MAKES, (w->vocab = samp_llama_vocab(llama_words)) ? SAMP_OK : SAMP_E_NOMEM) \
+    X(samp_llama_vocab_init, nothing, MAKES, (w->vocab = samp_llama_vocab_init(llama_words)) ? SAMP_OK : SAMP_E_NOMEM) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_GBNF, JSON_GBNF, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_REGEX, a_regex, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, a_schema, NULL)) \
@@ -1151,8 +1151,8 @@ typedef enum promise {
     X(samp_grammar_draft, a_grammar_without_store, FAILS, drafted(w, samp_grammar_draft)) \
     X(samp_grammar_certain, a_grammar_without_store, FAILS, drafted(w, samp_grammar_certain)) \
     X(samp_grammar_sample, a_grammar_beside, ONE_COUNTS, samp_grammar_sample(w->rows[0], w->rows[1], logits, N)) \
-    X(samp_gpu_create, nothing, MAKES, gpu_of(w, SAMP_GPU_HOST)) \
-    X(samp_gpu_create, nothing, MAKES, gpu_of(w, 0)) \
+    X(samp_gpu_init, nothing, MAKES, gpu_of(w, SAMP_GPU_HOST)) \
+    X(samp_gpu_init, nothing, MAKES, gpu_of(w, 0)) \
     X(samp_gpu_sample_batch, a_gpu, BY_ROW, gpu_batch(w))
 
 /* And what makes each sampler of makers.h. */
@@ -1289,7 +1289,7 @@ TEST(test_library_needs_none)
     p.dry_multiplier = 0.5f;
     p.vocab = &letters;
     NONE(samp_check_params, assert_ok(samp_check_params(&p, &field)));
-    samp_random_sample *op = samp_random_sample_create(SAMP_I32, SAMP_F32, N, NULL);
+    samp_random_sample *op = samp_random_sample_init(SAMP_I32, SAMP_F32, N, NULL);
     size_t size = 0;
     NONE(samp_random_sample_workspace_size, size = samp_random_sample_workspace_size(op));
     void *workspace = malloc(size);
@@ -1297,7 +1297,7 @@ TEST(test_library_needs_none)
     NONE(samp_random_sample_run,
          assert_ok(samp_random_sample_run(op, workspace, size, &result, logits, 0.5f, 0.9f, 40, 0.8f)));
     free(workspace);
-    NONE(samp_random_sample_destroy, samp_random_sample_destroy(op));
+    NONE(samp_random_sample_free, samp_random_sample_free(op));
 }
 
 TEST(test_chains_need_none)

@@ -60,7 +60,7 @@ static int64_t run(const logits *l, params p, size_t offset)
 {
     int status;
     int64_t index = -77;
-    samp_random_sample *op = samp_random_sample_create(SAMP_I64, l->dtype, l->n, &status);
+    samp_random_sample *op = samp_random_sample_init(SAMP_I64, l->dtype, l->n, &status);
     assert_ok(status);
     size_t size = samp_random_sample_workspace_size(op);
     unsigned char *block = (unsigned char *)malloc(offset + size + SLACK);
@@ -76,7 +76,7 @@ static int64_t run(const logits *l, params p, size_t offset)
     assert_memory_equal(data, &l->data, row_size);
     free(data);
     free(block);
-    samp_random_sample_destroy(op);
+    samp_random_sample_free(op);
     if (status) assert_num(index, -77); /* nothing is written after an error */
     if (!status) assert_true(index >= 0 && (size_t)index < l->n);
     return status ? status : index;
@@ -312,7 +312,7 @@ TEST(test_every_result_type)
             size_t longest = rooms[t] < LONGEST ? rooms[t] : LONGEST;
             logits *l = row_of(float_types[f], longest);
             for (size_t i = 0; i < longest; i++) set(l, i, i == longest - 1 ? 1.0 : 0.0);
-            samp_random_sample *op = samp_random_sample_create(int_types[t], l->dtype, longest, &status);
+            samp_random_sample *op = samp_random_sample_init(int_types[t], l->dtype, longest, &status);
             assert_ok(status);
             size_t size = samp_random_sample_workspace_size(op);
             void *workspace = malloc(size);
@@ -327,11 +327,11 @@ TEST(test_every_result_type)
                     if (i < 4 + at || i >= 4 + at + int_sizes[t]) assert_num(bytes[i], 0xC3);
             }
             free(workspace);
-            samp_random_sample_destroy(op);
-            op = samp_random_sample_create(int_types[t], l->dtype, rooms[t], &status);
+            samp_random_sample_free(op);
+            op = samp_random_sample_init(int_types[t], l->dtype, rooms[t], &status);
             assert_true(op != NULL && status == SAMP_OK);
-            samp_random_sample_destroy(op);
-            op = samp_random_sample_create(int_types[t], l->dtype, rooms[t] + 1, &status);
+            samp_random_sample_free(op);
+            op = samp_random_sample_init(int_types[t], l->dtype, rooms[t] + 1, &status);
             assert_true(op == NULL);
             assert_status(status, SAMP_E_RANGE);
         }
@@ -345,25 +345,25 @@ TEST(test_create_statuses)
     int status;
     for (int d = -1; d <= SAMP_U64 + 1; d++) {
         bool is_float = d >= SAMP_F32 && d <= SAMP_F64, is_int = d >= SAMP_I8 && d <= SAMP_U64;
-        samp_random_sample *op = samp_random_sample_create(SAMP_I32, (samp_dtype)d, 10, &status);
+        samp_random_sample *op = samp_random_sample_init(SAMP_I32, (samp_dtype)d, 10, &status);
         assert_status(status, is_float ? SAMP_OK : SAMP_E_DTYPE);
         assert_true((op != NULL) == is_float);
-        samp_random_sample_destroy(op);
-        op = samp_random_sample_create((samp_dtype)d, SAMP_F32, 10, &status);
+        samp_random_sample_free(op);
+        op = samp_random_sample_init((samp_dtype)d, SAMP_F32, 10, &status);
         assert_status(status, is_int ? SAMP_OK : SAMP_E_DTYPE);
         assert_true((op != NULL) == is_int);
-        samp_random_sample_destroy(op);
+        samp_random_sample_free(op);
     }
-    assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, 0, &status) == NULL);
+    assert_true(samp_random_sample_init(SAMP_I32, SAMP_F32, 0, &status) == NULL);
     assert_status(status, SAMP_E_EMPTY);
-    assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, SAMP_MAX_VOCAB + 1, &status) == NULL);
+    assert_true(samp_random_sample_init(SAMP_I32, SAMP_F32, SAMP_MAX_VOCAB + 1, &status) == NULL);
     assert_status(status, SAMP_E_RANGE);
-    assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, SIZE_MAX, NULL) == NULL); /* nobody asks */
+    assert_true(samp_random_sample_init(SAMP_I32, SAMP_F32, SIZE_MAX, NULL) == NULL); /* nobody asks */
     heap.fail_at = 1, heap.fail_after = true;
-    assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, 10, &status) == NULL);
+    assert_true(samp_random_sample_init(SAMP_I32, SAMP_F32, 10, &status) == NULL);
     heap.fail_at = 0, heap.fail_after = false;
     assert_status(status, SAMP_E_NOMEM);
-    samp_random_sample_destroy(NULL);
+    samp_random_sample_free(NULL);
     assert_num(samp_random_sample_workspace_size(NULL), 0);
     assert_num(heap.live, 0);
 }
@@ -375,7 +375,7 @@ TEST(test_run_statuses)
         logits *l = row_of(float_types[f], 5);
         fill(l, zero);
         int status, good = 2;
-        samp_random_sample *op = samp_random_sample_create(SAMP_I32, l->dtype, 5, &status);
+        samp_random_sample *op = samp_random_sample_init(SAMP_I32, l->dtype, 5, &status);
         size_t size = samp_random_sample_workspace_size(op);
         void *ws = malloc(size);
         int32_t out = -77;
@@ -424,7 +424,7 @@ TEST(test_run_statuses)
         assert_num(out, 4);
 #undef RUN
         free(ws);
-        samp_random_sample_destroy(op);
+        samp_random_sample_free(op);
     }
 }
 
@@ -531,7 +531,7 @@ TEST(test_pitfall_parameters_of_another_row)
         if (r % 5 == 0) p[r].temperature = 0.0f;
         want[r] = run(&rows[r], p[r], 0);
     }
-    samp_random_sample *op = samp_random_sample_create(SAMP_I64, SAMP_F16, N, NULL);
+    samp_random_sample *op = samp_random_sample_init(SAMP_I64, SAMP_F16, N, NULL);
     size_t size = samp_random_sample_workspace_size(op);
     void *workspace = malloc(size);
     for (int i = 0; i < 2000; i++) {
@@ -542,7 +542,7 @@ TEST(test_pitfall_parameters_of_another_row)
         assert_num(got, want[r]);
     }
     free(workspace);
-    samp_random_sample_destroy(op);
+    samp_random_sample_free(op);
 }
 
 /* Writing to the caller's logits, or to a copy that nobody reads: they are const, and they count. */
@@ -647,7 +647,7 @@ TEST(test_statistics)
         int freedom;
         for (size_t i = 0; i < N_STAT; i++) set(l, i, i % 5 == 4 ? 1.0 : 1.5 * normal(&row_rng));
         shares(l, p, share);
-        samp_random_sample *op = samp_random_sample_create(SAMP_U8, l->dtype, N_STAT, NULL);
+        samp_random_sample *op = samp_random_sample_init(SAMP_U8, l->dtype, N_STAT, NULL);
         size_t size = samp_random_sample_workspace_size(op), grid[N_STAT] = { 0 }, count[N_STAT] = { 0 };
         void *workspace = malloc(size);
         for (size_t i = 0; i < draws; i++) {
@@ -672,7 +672,7 @@ TEST(test_statistics)
             assert_true(chi_square(count, share, N_STAT, draws, &freedom) > limit);
         }
         free(workspace);
-        samp_random_sample_destroy(op);
+        samp_random_sample_free(op);
     }
     assert_true(told > cases / 2);
 }

@@ -457,7 +457,7 @@ TEST(test_each_setting_by_hand)
             { "", "logit_bias 7+4,8-inf n_vocab 80", samp_init_logit_bias(N, 2, bias) },
         };
         for (size_t i = 0; i < TEST_COUNT(rows); i++) {
-            samp_settings *settings = samp_settings_new();
+            samp_settings *settings = samp_settings_init();
             const char *at = rows[i].settings;
             char name[32], value[32];
             for (int n; sscanf(at, "%31s %31s%n", name, value, &n) == 2; at += n)

@@ -32,7 +32,7 @@ static int load_rows(void **state)
 enum { N_VOCAB = 500, N_CTX = 1000 };
 static samp_settings *served(void)
 {
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     assert_ok(samp_settings_set(settings, "n_vocab", "500", NULL));
     assert_ok(samp_settings_set(settings, "n_ctx_train", "1000", NULL));
     assert_ok(samp_settings_set(settings, "seed", "77", NULL));
@@ -927,7 +927,7 @@ TEST(test_requests_refused)
 /* What the settings must have before: a vocabulary's size, and a vocabulary. */
 TEST(test_settings_first)
 {
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     samp_request request;
     assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1}}", NULL, &request),
                   SAMP_E_RANGE);
@@ -1709,7 +1709,7 @@ TEST(test_penalties_over_the_whole_text)
     };
     for (size_t i = 0; i < TEST_COUNT(c); i++)
         for (int known = 0; known < 2; known++) { /* known: the caller has said that a text has at most 4096 tokens */
-            samp_settings *settings = samp_settings_new();
+            samp_settings *settings = samp_settings_init();
             int status;
             if (known) assert_ok(samp_settings_set(settings, "n_ctx_train", "4096", NULL));
             assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL));

@@ -118,7 +118,7 @@ TEST(test_every_member)
 {
     /* static, so that what lies between the members is zero in both */
     static const samp_params want = { MEMBERS_OF(MEMBER_VALUE) NULL };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(MEMBERS); i++) {
         sets(s, MEMBERS[i][0], MEMBERS[i][1]);
         if (MEMBERS[i][2]) assert_text(takes(MEMBERS[i][0]), MEMBERS[i][2]);
@@ -153,7 +153,7 @@ TEST(test_every_member)
 /* New settings are the defaults, and tell them. */
 TEST(test_defaults)
 {
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     const samp_params usual = samp_default_params();
     assert_num(memcmp(samp_settings_params(s), &usual, sizeof usual), 0);
     assert_text(got(s, "seed"), "0");
@@ -180,7 +180,7 @@ TEST(test_other_names)
         { "nucleus", "top_p" },       { "min-p", "min_p" },        { "tail_free", "tfs_z" },
         { "xtc", "xtc_probability" }, { "dry", "dry_multiplier" }, { "top-n-sigma", "top_n_sigma" },
     };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(other); i++) {
         char value[2] = { '1', 0 };
         sets(s, other[i][1], "5");
@@ -200,7 +200,7 @@ TEST(test_unknown_names)
         "",           "Top_k",          "top_k ", " top_k", "topk", "top_k;top-k", "n_logit_bias", "vocab",
         "mirostat_m", "repeat_penalty", "k",      "dist",   ";",    "params",      "grammar"
     };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     char buf[8];
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         const char *field = NULL;
@@ -269,7 +269,7 @@ TEST(test_error_text)
     told(SAMP_OK, "top_p", "ok");
     assert_status(samp_error_text(SAMP_E_RANGE, "top_p", NULL, 1), SAMP_E_NULL);
 
-    samp_settings *s = samp_settings_new(); /* as a program would use it */
+    samp_settings *s = samp_settings_init(); /* as a program would use it */
     const char *field = NULL;
     char buf[100];
     int status = samp_settings_set(s, "temprature", "1", &field);
@@ -355,7 +355,7 @@ TEST(test_bad_numbers)
     static const char *const real[] = { ".",     "-.",    "1e",  "1e+",  "e5", ".e5",
                                         "1e5.0", "1.2.3", "inf", "-inf", "1f", "1e 5" };
     static const char *const whole[] = { "1.0", "1.", "1e3", "inf" };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(form); i++) {
         refuses(s, "temp", form[i], SAMP_E_FORMAT);
         refuses(s, "top_k", form[i], SAMP_E_FORMAT);
@@ -374,7 +374,7 @@ TEST(test_bad_numbers)
 /* The ends of each type; what lies behind them is SAMP_E_RANGE, however long. */
 TEST(test_whole_numbers)
 {
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     sets(s, "top_k", "2147483647");
     assert_num(samp_settings_params(s)->top_k, INT32_MAX);
     sets(s, "top_k", "-2147483648");
@@ -436,7 +436,7 @@ TEST(test_floats_by_hand)
         "0.95", "0.8", "123456789012345678901234567890", "0.0000000000000000000000000000000000000001",
     };
     /* clang-format on */
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(texts); i++) same_float(s, texts[i]);
     sets(s, "temp",
          "1"
@@ -452,7 +452,7 @@ TEST(test_floats_at_random)
 {
     source rng = source_stream(7100);
     char text[600];
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     for (int i = 0; i < rounds(30000); i++) {
         float x = float_from((uint32_t)choose(&rng, 4) & 0x7FFFFFFFu);
         if (!(x < FLT_MAX)) continue;
@@ -483,7 +483,7 @@ TEST(test_floats_at_random)
 TEST(test_told_and_read)
 {
     source rng = source_stream(7200);
-    samp_settings *s = samp_settings_new(), *t = samp_settings_new();
+    samp_settings *s = samp_settings_init(), *t = samp_settings_init();
     for (int i = 0; i < rounds(30000); i++) {
         float x = float_from((uint32_t)choose(&rng, 4));
         char text[32], shorter[32];
@@ -523,7 +523,7 @@ TEST(test_told_and_read)
 
 TEST(test_rng_and_order)
 {
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     const samp_params *p = samp_settings_params(s);
     sets(s, "rng", "mt19937");
     assert_num(p->rng, SAMP_RNG_MT19937);
@@ -603,7 +603,7 @@ TEST(test_logit_bias)
                                         "1:1",  "1-inf2+1", "1-i",   "1-in",     "1-ixf",      "1-inx" };
     static const char *const range[] = { "2147483648+1", "1+1e39", "1+1e-60", "99999999999999999999-inf",
                                          "1+1,2+1e99" };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     const samp_params *p = samp_settings_params(s);
     char first[] = "15043+1";
     sets(s, "logit_bias", first);
@@ -625,7 +625,7 @@ TEST(test_logit_bias)
 TEST(test_dry_breakers)
 {
     static const char *const want[] = { "\n", ", ", "\"", "a long one that is longer than those before", "none " };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     const samp_params *p = samp_settings_params(s);
     assert_true(p->dry_breakers == NULL);
     for (size_t i = 0; i < TEST_COUNT(want); i++) {
@@ -659,8 +659,8 @@ TEST(test_no_memory)
     };
     long live = heap.live;
     heap.fail_at = 1;
-    assert_true(samp_settings_new() == NULL);
-    samp_settings *s = samp_settings_new();
+    assert_true(samp_settings_init() == NULL);
+    samp_settings *s = samp_settings_init();
     sets(s, "order", "top_p");
     sets(s, "dry_breakers", "one");
     sets(s, "logit_bias", "7+7");
@@ -702,7 +702,7 @@ TEST(test_garbage)
     static const int good[] = { SAMP_OK, SAMP_E_RANGE, SAMP_E_FORMAT, SAMP_E_NAME };
     source rng = source_stream(7300);
     long live = heap.live;
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     int accepted = 0, n_good = (int)TEST_COUNT(good);
     for (int i = 0; i < rounds(200000); i++) {
         char name[12], value[24];
@@ -752,7 +752,7 @@ TEST(test_chain)
 {
     static const char *const breakers[] = { "ab", NULL };
     static const samp_logit_bias bias[] = { { 4, 2.0f }, { 9, -INFINITY } };
-    samp_settings *s = samp_settings_new();
+    samp_settings *s = samp_settings_init();
     samp_vocab vocab;
     memset(&vocab, 0, sizeof vocab);
     vocab.n_vocab = N;
@@ -844,7 +844,7 @@ TEST(test_lent_vocabulary)
     char bytes[N * 8];
     uint32_t n_bytes[N];
     size_t at = 0;
-    samp_settings *s = samp_settings_new(), *lent = samp_settings_new();
+    samp_settings *s = samp_settings_init(), *lent = samp_settings_init();
     assert_ok(samp_settings_set_vocab(s, N, test_letters, s));
     for (samp_token t = 0; t < N; t++) {
         size_t n;
@@ -895,7 +895,7 @@ TEST(test_values_are_checked)
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         const char *field = NULL;
         int status = SAMP_OK;
-        samp_settings *s = samp_settings_new();
+        samp_settings *s = samp_settings_init();
         sets(s, bad[i][0], bad[i][1]);
         assert_status(samp_check_params(samp_settings_params(s), &field), SAMP_E_RANGE);
         assert_text(field, bad[i][0]);

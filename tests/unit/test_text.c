@@ -565,7 +565,7 @@ static const request_text requests[] = {
 
 TEST(test_requests)
 {
-    samp_settings *settings = samp_settings_new();
+    samp_settings *settings = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(requests); i++) {
         const request_text *r = &requests[i];
         samp_request request;

@@ -171,7 +171,7 @@ static uint64_t contexts(uint64_t i)
 {
     uint64_t hash = 0;
     samp_gpu_config config = { i % 2 ? SAMP_GPU_HOST : 0, N_ROWS, N, SAMP_F32, false, false, 4 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_sampler *chain[N_ROWS];
     samp_token out[N_ROWS];
     samp_logits l;
@@ -245,9 +245,9 @@ static void set_up(void)
     index_bytes = malloc(size);
     MUST(json && samp_vocab_index_save(made_index, index_bytes, size) == SAMP_OK);
     mapped_index = samp_vocab_index_map(&small_vocabulary, index_bytes, size, NULL);
-    settings = samp_settings_new();
+    settings = samp_settings_init();
     MUST(mapped_index && settings && samp_settings_set(settings, "penalty_repeat", "1.1", NULL) == SAMP_OK);
-    op = samp_random_sample_create(SAMP_I32, SAMP_F32, N, NULL);
+    op = samp_random_sample_init(SAMP_I32, SAMP_F32, N, NULL);
     MUST(op && pthread_barrier_init(&start, NULL, N_THREADS) == 0);
 }
 
@@ -260,7 +260,7 @@ int main(void)
         for (uint64_t i = 0; i < N_THREADS; i++) want[p][i] = plays[p].play(i);
     for (int p = 0; p < N_PLAYS; p++) play_at_once(p, want);
     for (int p = 1; p <= N_PLAYS; p++) play_at_once(-p, want);
-    samp_random_sample_destroy(op);
+    samp_random_sample_free(op);
     samp_settings_free(settings);
     samp_vocab_index_free(mapped_index);
     samp_vocab_index_free(made_index);

@@ -231,7 +231,7 @@ type Chain struct{ *Sampler }
 // NewChain makes the usual chain, with settings by name, the members of samp_params. vocab may be nil, if no grammar follows. Grammars
 // stand in front.
 func NewChain(settings map[string]string, vocab *Vocab, grammars ...*Grammar) (*Chain, error) {
-	own := C.samp_settings_new()
+	own := C.samp_settings_init()
 	defer C.samp_settings_free(own)
 	var field *C.char
 	for name, value := range settings {

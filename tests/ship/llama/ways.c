@@ -75,7 +75,7 @@ static void vocabulary(void)
 {
     static const char *breakers[] = { "\n", "king", ", and", "ther" };
     const llama_vocab *model = llama_model_get_vocab(llama_get_model(ctx));
-    samp_vocab *vocab = samp_llama_vocab((const struct llama_vocab *)model);
+    samp_vocab *vocab = samp_llama_vocab_init((const struct llama_vocab *)model);
     int32_t want[LENGTH], got[LENGTH];
     llama_sampler *chain = llama_chain(llama_sampler_init_dry(model, 3.0f, 1.75f, 1, 128, breakers, 4),
                                        llama_sampler_init_top_k(3), llama_sampler_init_dist(7));

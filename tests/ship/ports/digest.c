@@ -244,7 +244,7 @@ static void operator_of(samp_dtype dtype, const void *probs, size_t n)
 {
     static uint64_t work[(MAX_N + 60000) / 2];
     int status = SAMP_OK;
-    samp_random_sample *op = samp_random_sample_create(SAMP_I32, dtype, n, &status);
+    samp_random_sample *op = samp_random_sample_init(SAMP_I32, dtype, n, &status);
     if (!op || samp_random_sample_workspace_size(op) > sizeof work) exit(1);
     for (int i = 0; i < 8; i++) {
         float random = unit(), topp = unit(), temperature = 2.0f * unit();
@@ -252,7 +252,7 @@ static void operator_of(samp_dtype dtype, const void *probs, size_t n)
         mix((uint64_t)samp_random_sample_run(op, work, sizeof work, &index, probs, random, topp, topk, temperature));
         mix((uint64_t)index);
     }
-    samp_random_sample_destroy(op);
+    samp_random_sample_free(op);
 }
 
 static void the_operator(void)

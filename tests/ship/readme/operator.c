@@ -12,6 +12,6 @@ int main(void)
     int status;
 #include "operator.h"
     require(size > 0 && size <= sizeof workspace && status == SAMP_OK && index == 2);
-    samp_random_sample_destroy(op);
+    samp_random_sample_free(op);
     return 0;
 }

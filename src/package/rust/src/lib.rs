@@ -247,7 +247,7 @@ impl<'a> Chain<'a> {
                 unsafe { ffi::samp_settings_free(self.0) }
             }
         }
-        let own = Settings(unsafe { ffi::samp_settings_new() });
+        let own = Settings(unsafe { ffi::samp_settings_init() });
         let (mut field, mut status) = (ptr::null(), 0);
         for (name, value) in settings {
             let (name_text, value) = (text(name)?, text(value)?);
