@@ -227,98 +227,98 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10747 watermark/text.h                27453 grammar/accepting.h
-     326 api/config.h                    10933 watermark/draw.h                27818 grammar/history.h
-     357 api/types.h                     11138 samplers/mirostat.h             27924 grammar/waiting.h
-     679 api/missing.h                   11361 samplers/adaptive_p.h           28231 grammar/repeated.h
-     693 api/old_names.h                 11510 samplers/ras.h                  28307 grammar/room.h
-     707 api/sample.h                    11573 samplers/replay.h               28697 grammar/sampler.h
-     909 api/chains.h                    11624 samplers/custom.h               28951 grammar/warming.h
-    1215 api/samplers.h                  11673 config/describe.h               29188 grammar/forced.h
-    1609 api/gumbel.h                    11842 config/from_params.h            29390 grammar/hooks.h
-    1638 api/operator.h                  11898 config/orders.h                 29511 schema/head.h
-    1697 api/kv.h                        12170 config/numbers.h                29727 schema/errors.h
-    1894 api/llama_cpp.h                 12315 config/set.h                    29842 schema/collections.h
-    1942 api/text_error.h                12491 config/texts.h                  29875 schema/references.h
-    1961 api/grammar.h                   12670 config/settings.h               30191 schema/strings.h
-    2338 api/shards.h                    12785 life/rollback.h                 30256 schema/numbers.h
-    2451 api/peers.h                     13023 life/chain.h                    30477 schema/sets.h
-    2597 api/drafts.h                    13319 life/members.h                  30753 schema/formats.h
-    2756 api/constraints.h               13429 life/update.h                   31109 schema/scalars.h
-    3159 api/watermark.h                 13599 life/copy.h                     31425 schema/styles.h
-    3333 api/stop.h                      13768 rows/row.h                      31581 schema/goals.h
-    3473 api/vocab.h                     13968 rows/reserve.h                  31883 schema/tagged.h
-    3516 api/search.h                    14045 rows/pieces.h                   31956 schema/alternatives.h
-    3698 api/parts.h                     14154 rows/compact.h                  32494 schema/objects.h
-    3750 base/switches.h                 14334 rows/sums.h                     33103 schema/arrays.h
-    4053 base/random.h                   14461 rows/changes.h                  33466 schema/satisfiable.h
-    4073 base/mt19937.h                  14538 rows/cuts.h                     33634 schema/whole.h
-    4145 base/exact.h                    14994 rows/typical.h                  33817 tags/head.h
-    4362 base/bits128.h                  15302 rows/tail_free.h                33944 tags/words.h
-    4438 base/elements.h                 15370 rows/selecting.h                34060 tags/inside.h
-    4564 watermark/colours.h             15513 rows/mirostat.h                 34204 tags/formats.h
-    4627 kernels/llama_cpp/contract.h    15593 watermark/rows.h                34649 tags/models.h
-    4649 kernels/contract.h              15703 rows/flat.h                     34898 grammar/grammars.h
-    4735 kernels/scalar.h                15773 rows/logprobs.h                 34966 peers/tables.h
-    4939 kernels/llama_cpp/scalar.h      15916 rows/support.h                  35425 peers/values.h
-    4948 kernels/sets.h                  16061 rows/step.h                     35921 peers/llama_server.h
-    4997 kernels/vectors.h               16078 run/apply.h                     35989 peers/stops.h
-    5079 kernels/avx512.h                16144 run/writing.h                   36048 peers/wishes.h
-    5164 kernels/avx2.h                  16243 run/arrays.h                    36090 peers/fields.h
-    5228 kernels/sse2.h                  16331 run/walk.h                      36401 peers/requests.h
-    5245 kernels/neon.h                  16439 run/again.h                     36609 vocab/pieces.h
-    5268 kernels/wasm.h                  16504 run/finish.h                    36787 vocab/tokenizer_json.h
-    5284 kernels/generic.h               16545 run/draw.h                      37005 vocab/gguf.h
-    5304 kernels/shared.h                16633 run/sample.h                    37180 shards/head.h
-    5428 kernels/passes.h                16770 run/explain.h                   37265 shards/bytes.h
-    6112 kernels/llama_cpp/passes.h      16885 watermark/making.h              37362 shards/merging.h
-    6164 kernels/check.h                 17106 watermark/tails.h               37651 shards/row.h
-    6186 kernels/dispatch.h              17203 watermark/detect.h              37774 shards/answers.h
-    6385 core/thresholds.h               17428 run/verify.h                    38218 shards/logprobs.h
-    6480 core/array.h                    17533 run/batch.h                     38476 shards/taking.h
-    6895 core/table.h                    17719 run/replay.h                    38613 shards/asking.h
-    7066 core/windows.h                  17804 run/guide.h                     38743 shards/prefix.h
-    7154 constraints/record.h            17845 life/state.h                    38966 shards/plans.h
-    7224 watermark/record.h              18006 operator/weights.h              39412 samplers/plans.h
-    7243 rows/work.h                     18081 operator/search.h               39674 shards/way.h
-    7276 life/past.h                     18212 operator/run.h                  39820 shards/memory.h
-    7335 core/record.h                   18372 kv/cells.h                      39883 shards/batch.h
-    7500 core/plans.h                    18396 kv/making.h                     40287 drafts/head.h
-    7526 core/fields.h                   18616 kv/slot.h                       40338 drafts/block.h
-    7623 core/owners.h                   18748 kv/sequences.h                  40520 drafts/tree.h
-    7690 core/mt19937.h                  18878 kv/data.h                       40643 drafts/relaxed.h
-    7745 core/no_mt19937.h               19007 kv/update.h                     40724 drafts/ngram.h
-    7769 core/making.h                   19125 kv/state.h                      40860 search/head.h
-    7927 core/streams.h                  19324 llama_cpp/functions.h           41067 search/rows.h
-    7963 life/state_fields.h             19386 llama_cpp/object.h              41149 search/states.h
-    8051 samplers/llama_cpp.h            19439 llama_cpp/vocabulary.h          41236 search/beams.h
-    8191 samplers/logit_bias.h           19514 text/reading.h                  41619 search/unmask.h
-    8275 samplers/patch.h                19620 text/strings.h                  41765 text/automaton.h
-    8323 samplers/penalties.h            19718 text/values.h                   41836 grammar/patterns.h
-    8465 samplers/dry.h                  19872 text/documents.h                41980 constraints/automaton.h
-    8997 samplers/cut.h                  19945 grammar/head.h                  42019 constraints/making.h
-    9017 samplers/top_n_sigma.h          19949 grammar/tree.h                  42265 constraints/sampler.h
-    9153 samplers/top_k.h                20619 grammar/building.h              42354 constraints/constructors.h
-    9208 samplers/tail_free.h            21090 grammar/places.h                42722 constraints/patterns.h
-    9325 samplers/typical.h              21269 grammar/finishing.h             42811 constraints/looking.h
-    9386 samplers/top_p.h                21577 grammar/reading.h               42881 constraints/thinking.h
-    9422 samplers/min_p.h                21669 grammar/gbnf.h                  43124 constraints/schedule.h
-    9458 samplers/by_sums.h              21962 grammar/unicode.h               43207 constraints/accepting.h
-    9587 samplers/top_h.h                22172 grammar/regex.h                 43388 constraints/drawing.h
-    9637 samplers/min_k.h                22633 grammar/derivatives.h           43625 constraints/state.h
-    9696 samplers/xtc.h                  23340 grammar/searching.h             43689 constraints/kind.h
-    9817 samplers/infill.h               23627 grammar/vocabulary.h            43748 constraints/top_p_decay.h
-    9924 samplers/temperature.h          24081 grammar/triggers.h              43824 constraints/timestamps.h
-   10093 samplers/smoothing.h            24554 grammar/matcher.h               44018 constraints/accessors.h
-   10174 samplers/softmax.h              24860 grammar/cache.h                 44125 stop/head.h
-   10203 samplers/drafted.h              25143 grammar/moving.h                44190 stop/search.h
-   10228 samplers/greedy.h               25594 grammar/visits.h                44311 stop/making.h
-   10258 samplers/choose.h               25884 grammar/states.h                44468 stop/text.h
-   10344 samplers/ratio.h                26061 grammar/unique.h                44620 stop/patterns.h
-   10408 samplers/draw.h                 26198 grammar/items.h                 44692 stop/settings.h
-   10498 samplers/dist.h                 26330 grammar/masks.h                 44723 core/kinds.h
-   10524 samplers/gumbel.h               26580 grammar/runs.h                  44765 base/restore.h
-   10634 watermark/function.h            26792 grammar/entries.h               44778 api/license.h
+       2 api/opening.h                   10747 watermark/text.h                27584 grammar/accepting.h
+     326 api/config.h                    10933 watermark/draw.h                27953 grammar/history.h
+     357 api/types.h                     11138 samplers/mirostat.h             28059 grammar/waiting.h
+     679 api/missing.h                   11361 samplers/adaptive_p.h           28372 grammar/repeated.h
+     693 api/old_names.h                 11510 samplers/ras.h                  28449 grammar/room.h
+     707 api/sample.h                    11573 samplers/replay.h               28842 grammar/sampler.h
+     909 api/chains.h                    11624 samplers/custom.h               29098 grammar/warming.h
+    1215 api/samplers.h                  11673 config/describe.h               29340 grammar/forced.h
+    1609 api/gumbel.h                    11842 config/from_params.h            29546 grammar/hooks.h
+    1638 api/operator.h                  11898 config/orders.h                 29667 schema/head.h
+    1697 api/kv.h                        12170 config/numbers.h                29883 schema/errors.h
+    1894 api/llama_cpp.h                 12315 config/set.h                    29999 schema/collections.h
+    1942 api/text_error.h                12491 config/texts.h                  30036 schema/references.h
+    1961 api/grammar.h                   12670 config/settings.h               30359 schema/strings.h
+    2338 api/shards.h                    12785 life/rollback.h                 30425 schema/numbers.h
+    2451 api/peers.h                     13024 life/chain.h                    30647 schema/sets.h
+    2597 api/drafts.h                    13321 life/members.h                  30929 schema/formats.h
+    2756 api/constraints.h               13431 life/update.h                   31285 schema/scalars.h
+    3159 api/watermark.h                 13602 life/copy.h                     31612 schema/styles.h
+    3333 api/stop.h                      13771 rows/row.h                      31770 schema/goals.h
+    3473 api/vocab.h                     13971 rows/reserve.h                  32078 schema/tagged.h
+    3516 api/search.h                    14051 rows/pieces.h                   32152 schema/alternatives.h
+    3698 api/parts.h                     14160 rows/compact.h                  32706 schema/objects.h
+    3750 base/switches.h                 14340 rows/sums.h                     33320 schema/arrays.h
+    4053 base/random.h                   14471 rows/changes.h                  33685 schema/satisfiable.h
+    4073 base/mt19937.h                  14548 rows/cuts.h                     33855 schema/whole.h
+    4145 base/exact.h                    15010 rows/typical.h                  34038 tags/head.h
+    4362 base/bits128.h                  15320 rows/tail_free.h                34167 tags/words.h
+    4438 base/elements.h                 15388 rows/selecting.h                34284 tags/inside.h
+    4564 watermark/colours.h             15532 rows/mirostat.h                 34428 tags/formats.h
+    4627 kernels/llama_cpp/contract.h    15612 watermark/rows.h                34881 tags/models.h
+    4649 kernels/contract.h              15722 rows/flat.h                     35130 grammar/grammars.h
+    4735 kernels/scalar.h                15796 rows/logprobs.h                 35198 peers/tables.h
+    4939 kernels/llama_cpp/scalar.h      15942 rows/support.h                  35657 peers/values.h
+    4948 kernels/sets.h                  16088 rows/step.h                     36153 peers/llama_server.h
+    4997 kernels/vectors.h               16105 run/apply.h                     36221 peers/stops.h
+    5079 kernels/avx512.h                16171 run/writing.h                   36280 peers/wishes.h
+    5164 kernels/avx2.h                  16271 run/arrays.h                    36322 peers/fields.h
+    5228 kernels/sse2.h                  16359 run/walk.h                      36633 peers/requests.h
+    5245 kernels/neon.h                  16467 run/again.h                     36841 vocab/pieces.h
+    5268 kernels/wasm.h                  16532 run/finish.h                    37019 vocab/tokenizer_json.h
+    5284 kernels/generic.h               16573 run/draw.h                      37237 vocab/gguf.h
+    5304 kernels/shared.h                16661 run/sample.h                    37412 shards/head.h
+    5428 kernels/passes.h                16800 run/explain.h                   37497 shards/bytes.h
+    6112 kernels/llama_cpp/passes.h      16915 watermark/making.h              37594 shards/merging.h
+    6164 kernels/check.h                 17136 watermark/tails.h               37883 shards/row.h
+    6186 kernels/dispatch.h              17233 watermark/detect.h              38006 shards/answers.h
+    6385 core/thresholds.h               17458 run/verify.h                    38450 shards/logprobs.h
+    6480 core/array.h                    17563 run/batch.h                     38708 shards/taking.h
+    6895 core/table.h                    17749 run/replay.h                    38845 shards/asking.h
+    7066 core/windows.h                  17834 run/guide.h                     38975 shards/prefix.h
+    7154 constraints/record.h            17875 life/state.h                    39198 shards/plans.h
+    7224 watermark/record.h              18036 operator/weights.h              39644 samplers/plans.h
+    7243 rows/work.h                     18111 operator/search.h               39906 shards/way.h
+    7276 life/past.h                     18242 operator/run.h                  40052 shards/memory.h
+    7335 core/record.h                   18402 kv/cells.h                      40115 shards/batch.h
+    7500 core/plans.h                    18426 kv/making.h                     40519 drafts/head.h
+    7526 core/fields.h                   18646 kv/slot.h                       40570 drafts/block.h
+    7623 core/owners.h                   18778 kv/sequences.h                  40752 drafts/tree.h
+    7690 core/mt19937.h                  18908 kv/data.h                       40875 drafts/relaxed.h
+    7745 core/no_mt19937.h               19037 kv/update.h                     40956 drafts/ngram.h
+    7769 core/making.h                   19155 kv/state.h                      41092 search/head.h
+    7927 core/streams.h                  19354 llama_cpp/functions.h           41299 search/rows.h
+    7963 life/state_fields.h             19416 llama_cpp/object.h              41382 search/states.h
+    8051 samplers/llama_cpp.h            19469 llama_cpp/vocabulary.h          41469 search/beams.h
+    8191 samplers/logit_bias.h           19544 text/reading.h                  41852 search/unmask.h
+    8275 samplers/patch.h                19650 text/strings.h                  41998 text/automaton.h
+    8323 samplers/penalties.h            19748 text/values.h                   42069 grammar/patterns.h
+    8465 samplers/dry.h                  19902 text/documents.h                42215 constraints/automaton.h
+    8997 samplers/cut.h                  19975 grammar/head.h                  42254 constraints/making.h
+    9017 samplers/top_n_sigma.h          19979 grammar/tree.h                  42505 constraints/sampler.h
+    9153 samplers/top_k.h                20661 grammar/building.h              42594 constraints/constructors.h
+    9208 samplers/tail_free.h            21136 grammar/places.h                42962 constraints/patterns.h
+    9325 samplers/typical.h              21319 grammar/finishing.h             43052 constraints/looking.h
+    9386 samplers/top_p.h                21631 grammar/reading.h               43122 constraints/thinking.h
+    9422 samplers/min_p.h                21723 grammar/gbnf.h                  43365 constraints/schedule.h
+    9458 samplers/by_sums.h              22019 grammar/unicode.h               43448 constraints/accepting.h
+    9587 samplers/top_h.h                22229 grammar/regex.h                 43629 constraints/drawing.h
+    9637 samplers/min_k.h                22696 grammar/derivatives.h           43868 constraints/state.h
+    9696 samplers/xtc.h                  23419 grammar/searching.h             43933 constraints/kind.h
+    9817 samplers/infill.h               23708 grammar/vocabulary.h            43992 constraints/top_p_decay.h
+    9924 samplers/temperature.h          24162 grammar/triggers.h              44071 constraints/timestamps.h
+   10093 samplers/smoothing.h            24640 grammar/matcher.h               44266 constraints/accessors.h
+   10174 samplers/softmax.h              24957 grammar/cache.h                 44373 stop/head.h
+   10203 samplers/drafted.h              25241 grammar/moving.h                44438 stop/search.h
+   10228 samplers/greedy.h               25694 grammar/visits.h                44559 stop/making.h
+   10258 samplers/choose.h               25985 grammar/states.h                44716 stop/text.h
+   10344 samplers/ratio.h                26163 grammar/unique.h                44868 stop/patterns.h
+   10408 samplers/draw.h                 26303 grammar/items.h                 44940 stop/settings.h
+   10498 samplers/dist.h                 26438 grammar/masks.h                 44971 core/kinds.h
+   10524 samplers/gumbel.h               26692 grammar/runs.h                  45013 base/restore.h
+   10634 watermark/function.h            26908 grammar/entries.h               45026 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6482,8 +6482,8 @@ static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, si
   Functions on an array of candidates, which samplers share when a chain goes step by step: checks, the order of
      candidates, sums over them, and cuts. */
 
-/* Checks the array before any built-in sampler works on it (sampi_run calls it for all of them): at least one candidate
-   must not be masked, and no logit may be NaN or +infinity. */
+/* Checks the array before any built-in sampler works on it (sampi_life_run calls it for all of them): at least one
+   candidate must not be masked, and no logit may be NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* Returns the number of candidates in the tile that begins at index `at`: at most SAMPI_TILE (256). */
@@ -7043,7 +7043,7 @@ typedef struct sampi_traits {
     /* returns whether the parameters switch the sampler off; NULL if no value does */
     bool (*off)(const sampi_sampler *);
     const sampi_hooks *hooks; /* never NULL; other files call the hooks through it */
-    /* applies the sampler to an array of candidates, which defines it; sampi_run calls the function */
+    /* applies the sampler to an array of candidates, which defines it; sampi_life_run calls the function */
     int (*apply)(sampi_sampler *, samp_token_data_array *);
     /* applies the sampler to a row of logits, with the same result as on an array (>>fast); NULL if the row must become
        an array first */
@@ -7183,7 +7183,7 @@ typedef struct sampi_constraint {
     int32_t from, to, lines, inside;
     float factor, penalty, alarm, loss, soft_ratio, bias;
     bool has_plan, has_loop, has_table;
-    bool yields; /* changes nothing where a grammar must end (sampi_must_end) */
+    bool yields; /* changes nothing where a grammar must end (sampi_constraint_must_end) */
     /* of a banned pattern: two states of its table, and the number of classes of bytes */
     uint32_t start, alone, n_classes;
     uint32_t note, n_note;       /* where the note is in part 2, and its length, in words */
@@ -7212,7 +7212,7 @@ enum { SAMPI_STAMPS_BEGIN = 4 };
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
 /* Is the schedule of this clock active now? */
-static bool sampi_is_time(const sampi_constraint *r)
+static bool sampi_constraint_is_time(const sampi_constraint *r)
 {
     if (r->at < (uint32_t)r->begin || r->missing & SAMPI_CLOCK_CAME) return false;
     if (r->has_loop && !(r->missing & SAMPI_CLOCK_LOOP)) return false;
@@ -7268,7 +7268,7 @@ typedef struct sampi_work {
 } sampi_work;
 
 /* Returns memory in which work->n candidates can be sorted. It is free once a row has become an array. */
-static samp_token_data *sampi_memory_of(const sampi_work *work)
+static samp_token_data *sampi_row_memory_of(const sampi_work *work)
 {
     return (samp_token_data *)(void *)work->x; /* of x, id and own */
 }
@@ -7671,8 +7671,8 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* The effect of a sampler on a selection: it selects a token, it undoes a selection made before it (sampi_run), or it
-   does neither. */
+/* The effect of a sampler on a selection: it selects a token, it undoes a selection made before it (sampi_life_run), or
+   it does neither. */
 typedef enum sampi_effect { SAMPI_NO_EFFECT, SAMPI_UNDOES, SAMPI_CHOOSES } sampi_effect;
 
 /* Returns the effect of a sampler. */
@@ -12874,7 +12874,7 @@ static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 }
 
 /* Counts an edit of s, and writes the record of the next token, unless it has been written already. */
-static void sampi_moves(sampi_sampler *s)
+static void sampi_life_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
     past->made = sampi_past_ready(s) && sampi_past_is_good(s);
@@ -12887,7 +12887,7 @@ static void sampi_moves(sampi_sampler *s)
 }
 
 /* Closes the open record of s, because its token has been accepted. */
-static void sampi_moved(sampi_sampler *s)
+static void sampi_life_moved(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
     if (!past->open || !past->made) return;
@@ -12929,7 +12929,7 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 /* ---- going back ---- */
 
 /* Returns the status that a user's function has returned. */
-static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+static int sampi_life_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
 typedef enum sampi_back {
@@ -12951,7 +12951,7 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (round == SAMPI_BACK_ASK) return hooks->ready ? hooks->ready(s, n) : SAMP_OK;
     if ((hooks->ready != NULL) != (round == SAMPI_BACK_READY)) return SAMP_OK;
-    status = sampi_user_status(iface->rollback(&s->base, n));
+    status = sampi_life_user_status(iface->rollback(&s->base, n));
     *n_back += !status;
     return status;
 }
@@ -12981,9 +12981,10 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 
 /* Returns how many of n tokens the custom samplers of s can take back, as far as this is known without a call of their
    rollback functions. */
-static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
+static SAMPI_COLD int32_t sampi_life_custom_depth(const sampi_sampler *s, int32_t n)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        n = sampi_life_custom_depth(s->u.chain.item[i], n);
     if (!sampi_is_custom(s)) return n;
     if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -12995,7 +12996,7 @@ SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = samp_status(sampler, NULL);
     if (status) return status;
-    return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
+    return sampi_past_is_good(s) ? sampi_life_custom_depth(s, s->past.size) : 0;
 }
 
 /* A rollback counts as an edit, so the GPU makes a new copy of the chain. The remaining records stay valid. */
@@ -13026,7 +13027,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 
 /* Returns the member that masks a row before other members see it (a grammar, for example: its kind has the hook
    `mask`), or NULL. */
-static sampi_sampler *sampi_first_mask(sampi_sampler *s)
+static sampi_sampler *sampi_life_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
         int32_t i = 0, all = sampi_n_active(s);
@@ -13039,44 +13040,44 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 
 /* Is a row of n logits shorter than a vocabulary that s or one of its members reads? The tokens that are missing may
    include a grammar's end, so such a row is not sampled. */
-static bool sampi_is_short(const sampi_sampler *s, size_t n)
+static bool sampi_life_is_short(const sampi_sampler *s, size_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_is_short(s->u.chain.item[i], n)) return true;
+        if (sampi_life_is_short(s->u.chain.item[i], n)) return true;
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     const samp_vocab *vocab = hooks->vocab && !s->off && !s->status ? hooks->vocab(s) : NULL;
     return vocab && vocab->n_vocab > 0 && (size_t)vocab->n_vocab > n;
 }
 
-/* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
-   sampler. */
-static bool sampi_draws(const sampi_sampler *s)
+/* Does an apply use random numbers, so that the position advances? sampi_life_end_draw and samp_get_seed ask the
+   outermost sampler. */
+static bool sampi_life_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_draws(s->u.chain.item[i])) return true;
+        if (sampi_life_draws(s->u.chain.item[i])) return true;
     return sampi_traits_of(s->kind)->stream && !s->off;
 }
 
 /* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);
-   sampi_restore_state goes back to it. */
-static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
+   sampi_life_restore_state goes back to it. */
+static SAMPI_CALLED void sampi_life_save_state(sampi_sampler *s)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_life_save_state(s->u.chain.item[i]);
     sampi_note_mt(s);
     s->before = s->now;
 }
 
-/* Restores the state that sampi_save_state has noted: after a draw that failed, or whose token a custom sampler
+/* Restores the state that sampi_life_save_state has noted: after a draw that failed, or whose token a custom sampler
    refused. */
-static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
+static SAMPI_COLD void sampi_life_restore_state(sampi_sampler *s)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_life_restore_state(s->u.chain.item[i]);
     s->now = s->before;
     sampi_restore_mt(s);
 }
 
 /* Has a short array the same id twice? Each id sets a bit. */
-static bool sampi_has_doubled_few(const samp_token_data_array *cur)
+static bool sampi_life_has_doubled_few(const samp_token_data_array *cur)
 {
     enum { BITS = 1 << 12 };
     uint32_t seen[BITS / 32] = { 0 };
@@ -13090,11 +13091,11 @@ static bool sampi_has_doubled_few(const samp_token_data_array *cur)
 }
 
 /* Has an array the same id twice? All ids are in [0, SAMP_MAX_VOCAB). */
-static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
+static SAMPI_COLD bool sampi_life_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
     uint32_t seen[WINDOW / 32];
-    if (cur->size <= SAMPI_TILE) return sampi_has_doubled_few(cur);
+    if (cur->size <= SAMPI_TILE) return sampi_life_has_doubled_few(cur);
     for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
         memset(seen, 0, sizeof seen);
         next = SAMP_MAX_VOCAB;
@@ -13110,17 +13111,17 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
 }
 
 /* Calls a custom sampler's apply. */
-static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_life_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     size_t size = cur->size;
-    int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
+    int status = sampi_life_user_status(s->base.iface->apply(&s->base, cur));
     return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
 }
 
 /* Checks the candidates that a custom sampler has left: no logit may be NaN, all ids must be in [0, SAMP_MAX_VOCAB),
    and no id may occur twice (if the ids ascend, this needs no search). */
-static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD SAMPI_CALLED int sampi_life_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     bool ascending = true;
@@ -13134,7 +13135,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
         ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
     }
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
-    return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
+    return !ascending && sampi_life_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* The samplers that a draw or an apply has run so far in the chain. */
@@ -13147,12 +13148,13 @@ typedef struct sampi_ordinals {
 } sampi_ordinals;
 
 /* Applies a built-in sampler that is on, to an array that the caller has checked. */
-static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
+static int sampi_life_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position,
+                                  sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
-    if (ordinal->work && cur->size <= ordinal->work->n) s->at_memory = sampi_memory_of(ordinal->work);
+    if (ordinal->work && cur->size <= ordinal->work->n) s->at_memory = sampi_row_memory_of(ordinal->work);
     s->at_end = ordinal->ends_draw;
     /* the array stays good, unless s may mask tokens */
     ordinal->is_checked = traits->flags & (SAMPI_DROPS | SAMPI_SELECTS | SAMPI_MASKS_NONE);
@@ -13169,7 +13171,7 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
 
 /* Applies s by its definition, as part of the draw with the number `position`. `ordinal` counts the samplers of each
    kind that this draw has applied so far, members of inner chains included. */
-static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
+static int sampi_life_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
@@ -13178,21 +13180,21 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
         const bool ends = ordinal->ends_draw;
         for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++) {
             ordinal->ends_draw = ends && i + 1 == all;
-            status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
+            status = sampi_life_run(s->u.chain.item[i], cur, position, ordinal);
         }
         return status;
     }
     if (sampi_is_custom(s)) {
         ordinal->is_checked = false;
-        return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
+        return (status = sampi_life_call_custom(s, cur)) ? status : sampi_life_check_left(s, cur);
     }
     if ((!ordinal->is_checked && (status = sampi_check(cur))) || sampi_idles(s)) return status;
-    return sampi_run_checked(s, cur, position, ordinal);
+    return sampi_life_run_checked(s, cur, position, ordinal);
 }
 
 /* Checks the selection: a custom sampler may have written any index, and a later sampler may have masked the token.
    SAMP_E_UNSUPPORTED: no sampler of the chain selects. */
-static int sampi_check_selected(const samp_token_data_array *cur)
+static int sampi_life_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
@@ -13200,45 +13202,45 @@ static int sampi_check_selected(const samp_token_data_array *cur)
 
 /* Ends a draw of any executor: advances the position of the outermost sampler s, or restores the noted state if
    `status` is an error. */
-static int sampi_end_draw(sampi_sampler *s, int status)
+static int sampi_life_end_draw(sampi_sampler *s, int status)
 {
     if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
+        sampi_life_restore_state(s);
+    else if (sampi_life_draws(s))
         s->position++;
     return status;
 }
 
 /* Applies a sampler or a whole chain step by step; this defines samp_apply. */
-static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
+static int sampi_life_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false, false, false, s ? &s->work : NULL };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
-    sampi_moves(s);
-    sampi_save_state(s);
-    return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
+    sampi_life_moves(s);
+    sampi_life_save_state(s);
+    return sampi_life_end_draw(s, sampi_life_run(s, cur, s->position, &ordinal));
 }
 
 /* Takes a token back in the custom samplers of s that have accepted it and have a rollback function, because another
    custom sampler has refused the token. */
-static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
+static SAMPI_COLD void sampi_life_unaccept(sampi_sampler *s)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_life_unaccept(s->u.chain.item[i]);
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
 /* Lets s and its members accept a token, in one of two rounds. */
-static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
+static int sampi_life_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
     if (sampi_is_custom(s) && custom && s->base.iface->accept)
-        status = sampi_user_status(s->base.iface->accept(&s->base, token));
+        status = sampi_life_user_status(s->base.iface->accept(&s->base, token));
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++) {
-        status = sampi_accept(s->u.chain.item[i], token, custom);
-        for (int32_t k = 0; status && k < i; k++) sampi_unaccept(s->u.chain.item[k]);
+        status = sampi_life_accept(s->u.chain.item[i], token, custom);
+        for (int32_t k = 0; status && k < i; k++) sampi_life_unaccept(s->u.chain.item[k]);
     }
     if (custom || sampi_is_custom(s)) return status;
     if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
@@ -13256,11 +13258,11 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
     if (status) return status;
-    sampi_moves(s);
-    status = sampi_accept(s, token, true);
+    sampi_life_moves(s);
+    status = sampi_life_accept(s, token, true);
     if (status) return status;
-    sampi_accept(s, token, false);
-    sampi_moved(s);
+    sampi_life_accept(s, token, false);
+    sampi_life_moved(s);
     s->perf.n_accept++;
     return SAMP_OK;
 }
@@ -13287,7 +13289,7 @@ SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 }
 
 /* Frees a member that its chain gives up. */
-static SAMPI_COLD void sampi_free_member(sampi_sampler *s)
+static SAMPI_COLD void sampi_life_free_member(sampi_sampler *s)
 {
     s->owner = NULL;
     samp_free(&s->base);
@@ -13295,7 +13297,7 @@ static SAMPI_COLD void sampi_free_member(sampi_sampler *s)
 
 static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
 {
-    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_free_member(s->u.chain.item[i]);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_life_free_member(s->u.chain.item[i]);
     SAMP_FREE(s->u.chain.item);
     SAMP_FREE(s->u.chain.prev);
 }
@@ -13355,7 +13357,7 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 
 /* Returns the effect on a selection of the samplers that run before index i of the chain c; members of the chains
    around c are included. */
-static SAMPI_COLD sampi_effect sampi_effect_before(const sampi_sampler *c, int32_t i)
+static SAMPI_COLD sampi_effect sampi_life_effect_before(const sampi_sampler *c, int32_t i)
 {
     sampi_effect effect = SAMPI_NO_EFFECT;
     for (; c; c = c->owner) {
@@ -13380,7 +13382,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     bool outside = i < 0 || i > c->u.chain.n;
     if (outside ||
-        (sampi_effect_on_selection(s, c->rng) == SAMPI_UNDOES && sampi_effect_before(c, i) == SAMPI_CHOOSES)) {
+        (sampi_effect_on_selection(s, c->rng) == SAMPI_UNDOES && sampi_life_effect_before(c, i) == SAMPI_CHOOSES)) {
         samp_free(sampler);
         return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
     }
@@ -13432,7 +13434,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 
 /* Returns the next member of c that is of this kind and was made from parameters, from the index *from on; *from
    becomes the index behind it. NULL: there is no such member. */
-static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *from)
+static SAMPI_COLD sampi_sampler *sampi_life_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *from)
 {
     while (*from < c->u.chain.n) {
         SAMPI_COUNT_STEPS(1);
@@ -13443,12 +13445,13 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
 }
 
 /* Lets all members of `fresh` take over the state of the members of c that they replace, which do not change. */
-static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c, int32_t *n_before)
+static SAMPI_COLD void sampi_life_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c,
+                                                   int32_t *n_before)
 {
     int32_t from[SAMPI_N_KINDS] = { 0 };
     for (int32_t i = 0; i < c->u.chain.n; i++) n_before[i] = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
-        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &from[s->kind]);
+        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_life_next_of_kind(c, s->kind, &from[s->kind]);
         const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
         if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
         if (!old) continue;
@@ -13459,7 +13462,7 @@ static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const 
 
 /* Decides where members that were added by hand go in the new list: n_before [i] of such a member becomes the number of
    new members, of n, that come before it. */
-static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int32_t *n_before)
+static SAMPI_COLD void sampi_life_find_places(const sampi_sampler *c, int32_t n, int32_t *n_before)
 {
     int32_t last = c->u.chain.n - 1, first = 0, place = 0;
     while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
@@ -13478,7 +13481,7 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int3
 /* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
    and c, and one more; start [members of fresh + 1] is scratch. grammar: a grammar that becomes the first member, or
    replaces the grammar of earlier parameters; or NULL. */
-static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
+static SAMPI_COLD int32_t sampi_life_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar, const int32_t *n_before, int32_t *start)
 {
     int32_t at = 0;
@@ -13505,10 +13508,10 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 
 /* Would one of the n new members have no effect, because it follows a member that selects? Or is c a chain made by hand
    that selects by itself, so that members from parameters would follow its selection? */
-static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
+static SAMPI_COLD bool sampi_life_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    sampi_effect effect = sampi_effect_before(c, 0);
+    sampi_effect effect = sampi_life_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
     if (!by_params && sampi_effect_on_selection(c, rng) == SAMPI_CHOOSES) return true;
@@ -13521,23 +13524,23 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
 }
 
 /* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. */
-static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
+static SAMPI_COLD int sampi_life_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
     sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * (sizeof *item + sizeof(int32_t)));
     if (!item) return SAMP_E_NOMEM;
     sampi_sampler **old = c->u.chain.item;
     int32_t *n_before = (int32_t *)(void *)(item + most);
-    sampi_take_over_states(fresh, c, n_before);
-    sampi_find_places(c, fresh->u.chain.n, n_before);
-    int32_t n = sampi_merge(item, fresh, c, grammar, n_before, n_before + c->u.chain.n);
-    if (sampi_has_misplaced(item, n, c, fresh->rng)) {
+    sampi_life_take_over_states(fresh, c, n_before);
+    sampi_life_find_places(c, fresh->u.chain.n, n_before);
+    int32_t n = sampi_life_merge(item, fresh, c, grammar, n_before, n_before + c->u.chain.n);
+    if (sampi_life_has_misplaced(item, n, c, fresh->rng)) {
         SAMP_FREE(item);
         return SAMP_E_UNSUPPORTED;
     }
     for (int32_t i = 0; i < c->u.chain.n; i++)
         if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
-            sampi_free_member(old[i]);
+            sampi_life_free_member(old[i]);
     c->rng = fresh->rng;
     c->u.chain.item = item;
     c->u.chain.n = n;
@@ -13566,10 +13569,10 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
     if (!status) {
         int32_t any = 0;
-        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
+        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_life_next_of_kind(c, SAMPI_DRY, &any),
                                                                   &status);
         if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as samp_chain_add does */
-        if (!status) status = sampi_swap_members(c, fresh, grammar);
+        if (!status) status = sampi_life_swap_members(c, fresh, grammar);
         samp_free(fresh ? &fresh->base : NULL);
     }
     if (status && free_to_take) samp_free(&grammar->base);
@@ -13601,7 +13604,7 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
   samp_clone makes an equal sampler. */
 
 /* Clones a chain member by member. */
-static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
+static samp_sampler *sampi_life_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
     bool good = c && samp_set_n_prev(&c->base, s->u.chain.ring.cap) == SAMP_OK;
@@ -13626,7 +13629,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 }
 
 /* Clones a sampler by a copy of its bytes. */
-static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
+static SAMPI_COLD samp_sampler *sampi_life_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
@@ -13649,7 +13652,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     if (!s) return NULL;
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
-    samp_sampler *copy = hooks->clone ? hooks->clone(s) : sampi_clone_bytes(s);
+    samp_sampler *copy = hooks->clone ? hooks->clone(s) : sampi_life_clone_bytes(s);
     if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
     samp_free(copy);
     return NULL;
@@ -13687,9 +13690,9 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s || !sampi_draws(s)) return 0;
+    if (!s || !sampi_life_draws(s)) return 0;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
-        if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
+        if (sampi_life_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
     return s->seed;
 }
 
@@ -13805,7 +13808,7 @@ struct sampi_row {
 
 #define SAMPI_DECLINED 1 /* result of a fast function that cannot work on the row: the chain continues step by step */
 
-/* The most changed elements that a dense row keeps aside; a row with more is copied (sampi_flatten). */
+/* The most changed elements that a dense row keeps aside; a row with more is copied (sampi_row_flatten). */
 #define SAMPI_CHANGES 1024
 
 /* The length up to which rows are copied and summed exactly, which costs hardly more than an estimate. */
@@ -13813,9 +13816,9 @@ struct sampi_row {
 
 /* ---- elements and logits ---- */
 
-static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
+static bool sampi_row_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_logit_of(const sampi_row *row, float x)
+static float sampi_row_logit_of(const sampi_row *row, float x)
 {
     return sampi_masked(x) ? x : sampi_finite(row->divided ? x / row->r : x * row->r);
 }
@@ -13825,45 +13828,45 @@ typedef struct {
     float l;
 } sampi_bound;
 
-static bool sampi_logit_reaches(const void *what, float x)
+static bool sampi_row_logit_reaches(const void *what, float x)
 {
     const sampi_bound *of = (const sampi_bound *)what;
-    return sampi_logit_of(of->row, x) >= of->l;
+    return sampi_row_logit_of(of->row, x) >= of->l;
 }
 
 /* Returns the smallest element x whose logit x * r (rounded to f32) is at least l. */
-static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
+static SAMPI_CALLED float sampi_row_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_logit_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
+    return sampi_least(sampi_row_logit_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
 }
 
 /* ---- opening a row ---- */
 
 /* Returns the status of a row with the maximum `top`: SAMP_E_NAN for a NaN or +infinity, SAMP_E_EMPTY if all tokens are
    masked, else SAMP_OK. */
-static int sampi_max_status(float top)
+static int sampi_row_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
 /* Return the number of tiles and of lines of a row of n elements. */
-static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
-static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
+static size_t sampi_row_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_row_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_row_n_tiles(n); }
 
 /* Computes the row's maximum (top) and the maxima of its lines. Returns the row's status. */
-static int sampi_scan(sampi_row *row)
+static int sampi_row_scan(sampi_row *row)
 {
-    float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
+    float *line = sampi_row_is_compact(row) ? row->work->scratch : row->work->line;
     row->top = row->n ? row->k->maxima(row->data, row->dtype, row->mask, row->n, line) : -INFINITY;
-    return sampi_max_status(row->top);
+    return sampi_row_max_status(row->top);
 }
 
-/* Makes a dense row of the job's logits, and scans it (sampi_scan). Returns the row's status. */
-static int sampi_open_row(sampi_row *row, const sampi_job *job)
+/* Makes a dense row of the job's logits, and scans it (sampi_row_scan). Returns the row's status. */
+static int sampi_row_open_row(sampi_row *row, const sampi_job *job)
 {
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
@@ -13877,11 +13880,11 @@ static int sampi_open_row(sampi_row *row, const sampi_job *job)
     row->r = 1.0f;
     row->floor = -FLT_MAX;
     row->token = -1;
-    return sampi_scan(row);
+    return sampi_row_scan(row);
 }
 
 /* Sets the row's tokens to these n logits and ids: a compact row, or a dense one if id is NULL. The caller sets top. */
-static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
+static SAMPI_CALLED void sampi_row_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
     row->x = x;
     row->data = x;
@@ -13897,17 +13900,17 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
 }
 
 /* Returns element i of a row as it was given; changed values (work->change) are not considered. */
-static float sampi_element_at(const sampi_row *row, size_t i)
+static float sampi_row_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
 }
 
-static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
+static samp_token sampi_row_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
 
 /* Returns the index of a token in the row; row->n if the row does not have the token. */
-static size_t sampi_find_id(const sampi_row *row, samp_token id)
+static size_t sampi_row_find_id(const sampi_row *row, samp_token id)
 {
-    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    if (!sampi_row_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
     size_t i = sampi_find_token(row->id, sizeof *row->id, row->n, id);
     return i < row->n && row->id[i] == id ? i : row->n;
 }
@@ -13915,7 +13918,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 /* ---- changes ---- */
 
 /* Returns the index in work->change of the token's changed logit, or the index at which it would be inserted. */
-static size_t sampi_change_at(const sampi_row *row, samp_token id)
+static size_t sampi_row_change_at(const sampi_row *row, samp_token id)
 {
     if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
         return row->n_change; /* the usual case: callers ask for tokens in order */
@@ -13924,18 +13927,18 @@ static size_t sampi_change_at(const sampi_row *row, samp_token id)
 
 /* Returns element i, with its changed value if it has one (work->change). -0 becomes +0, as it does in the steps; in a
    view of an array it stays -0. */
-static float sampi_present(const sampi_row *row, size_t i)
+static float sampi_row_present(const sampi_row *row, size_t i)
 {
-    if (sampi_is_compact(row)) return row->x[i];
+    if (sampi_row_is_compact(row)) return row->x[i];
     const sampi_change *change = row->work->change;
-    size_t c = sampi_change_at(row, (samp_token)i);
+    size_t c = sampi_row_change_at(row, (samp_token)i);
     if (c < row->n_change && change[c].id == (samp_token)i) return change[c].x;
-    float x = sampi_element_at(row, i);
+    float x = sampi_row_element_at(row, i);
     return row->array ? x : x + 0.0f;
 }
 
 /* Adds a change to a dense row. Most changes come in order of ids, so that no earlier change has to move. */
-static void sampi_add_change(sampi_row *row, samp_token id, float x)
+static void sampi_row_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
     size_t i = row->n_change;
@@ -13949,20 +13952,20 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
 }
 
 /* Can n more elements of this row be changed? A dense row keeps at most SAMPI_CHANGES. */
-static bool sampi_has_room(const sampi_row *row, size_t n)
+static bool sampi_row_has_room(const sampi_row *row, size_t n)
 {
-    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
+    return sampi_row_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Gives element i (an index from sampi_find_id) another value. */
-static void sampi_set_element(sampi_row *row, size_t i, float x)
+/* Gives element i (an index from sampi_row_find_id) another value. */
+static void sampi_row_set_element(sampi_row *row, size_t i, float x)
 {
-    if (sampi_is_compact(row))
+    if (sampi_row_is_compact(row))
         row->work->x[i] = x;
     else if (row->is_own)
         row->work->own[i] = x;
     else
-        sampi_add_change(row, (samp_token)i, x);
+        sampi_row_add_change(row, (samp_token)i, x);
 }
 
 /* ---- src/rows/reserve.h ---- */
@@ -13977,7 +13980,7 @@ typedef struct sampi_arrays {
 } sampi_arrays;
 
 /* Begins the next pass over the layout of a block, which is { NULL, 0, 0 } before. */
-static bool sampi_next_pass(sampi_arrays *arrays)
+static bool sampi_row_next_pass(sampi_arrays *arrays)
 {
     if (arrays->pass == 1 && arrays->size < SIZE_MAX / 2) arrays->memory = SAMP_MALLOC((size_t)arrays->size + 64);
     arrays->size = arrays->memory ? (64 - (uintptr_t)arrays->memory % 64) % 64 : 0;
@@ -13986,7 +13989,7 @@ static bool sampi_next_pass(sampi_arrays *arrays)
 
 /* Returns memory for an array behind those before it, which begins at a cache line of 64 bytes; NULL in the first pass.
    */
-static void *sampi_lay(sampi_arrays *arrays, uint64_t bytes)
+static void *sampi_row_lay(sampi_arrays *arrays, uint64_t bytes)
 {
     const uint64_t at = arrays->size;
     arrays->size += (bytes + 63) & ~(uint64_t)63;
@@ -13994,28 +13997,31 @@ static void *sampi_lay(sampi_arrays *arrays, uint64_t bytes)
 }
 
 /* Does the array of candidates have memory of its own, separate from w? Only then can it be worked on as a view. */
-static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
+static bool sampi_row_has_array(const sampi_work *work)
+{
+    return (const void *)work->candidate != (const void *)work->w;
+}
 
 /* Allocates a workspace for rows of n tokens, or keeps the present one if it is large enough. with_array: the array of
    candidates gets memory of its own; otherwise it shares that of w. */
-static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
+static SAMPI_COLD int sampi_row_reserve(sampi_work *work, size_t n, bool with_array)
 {
     sampi_arrays arrays = { NULL, 0, 0 };
     sampi_work laid;
-    if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
+    if (n <= work->n && with_array <= sampi_row_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
-    const size_t lines = (2 * sampi_n_lines(n) + 64) * sizeof(float);
-    while (sampi_next_pass(&arrays)) {
-        laid.candidate = (samp_token_data *)sampi_lay(&arrays, with_array ? n * sizeof *laid.candidate : 0);
-        laid.w = (uint64_t *)sampi_lay(&arrays, (n + 128) * sizeof(samp_token_data));
-        laid.x = (float *)sampi_lay(&arrays, (n + 32) * sizeof *laid.x);
-        laid.id = (int32_t *)sampi_lay(&arrays, (n + 32) * sizeof *laid.id);
-        laid.own = (float *)sampi_lay(&arrays, (n + SAMPI_TILE) * sizeof *laid.own); /* behind x and id */
-        laid.line = (float *)sampi_lay(&arrays, lines);
-        laid.scratch = (float *)sampi_lay(&arrays, lines);
-        laid.sum = (uint64_t *)sampi_lay(&arrays, sampi_n_tiles(n) * sizeof *laid.sum);
-        laid.change = (sampi_change *)sampi_lay(&arrays, SAMPI_CHANGES * sizeof *laid.change);
-        laid.bits = (uint32_t *)sampi_lay(&arrays, (n + 31) / 32 * sizeof *laid.bits);
+    const size_t lines = (2 * sampi_row_n_lines(n) + 64) * sizeof(float);
+    while (sampi_row_next_pass(&arrays)) {
+        laid.candidate = (samp_token_data *)sampi_row_lay(&arrays, with_array ? n * sizeof *laid.candidate : 0);
+        laid.w = (uint64_t *)sampi_row_lay(&arrays, (n + 128) * sizeof(samp_token_data));
+        laid.x = (float *)sampi_row_lay(&arrays, (n + 32) * sizeof *laid.x);
+        laid.id = (int32_t *)sampi_row_lay(&arrays, (n + 32) * sizeof *laid.id);
+        laid.own = (float *)sampi_row_lay(&arrays, (n + SAMPI_TILE) * sizeof *laid.own); /* behind x and id */
+        laid.line = (float *)sampi_row_lay(&arrays, lines);
+        laid.scratch = (float *)sampi_row_lay(&arrays, lines);
+        laid.sum = (uint64_t *)sampi_row_lay(&arrays, sampi_row_n_tiles(n) * sizeof *laid.sum);
+        laid.change = (sampi_change *)sampi_row_lay(&arrays, SAMPI_CHANGES * sizeof *laid.change);
+        laid.bits = (uint32_t *)sampi_row_lay(&arrays, (n + 31) / 32 * sizeof *laid.bits);
     }
     if (!arrays.memory) return SAMP_E_NOMEM;
     SAMP_FREE(work->block);
@@ -14026,10 +14032,10 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 }
 
 /* Does s have a custom sampler among its members, or is s one? Then a draw needs an array. */
-static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
+static SAMPI_COLD bool sampi_row_has_custom(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_has_custom(s->u.chain.item[i])) return true;
+        if (sampi_row_has_custom(s->u.chain.item[i])) return true;
     return sampi_is_custom(s);
 }
 
@@ -14039,7 +14045,7 @@ SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
     if (!s) return SAMP_E_NULL;
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
-    return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
+    return sampi_row_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_row_has_custom((const sampi_sampler *)s));
 }
 
 /* ---- src/rows/pieces.h ---- */
@@ -14056,18 +14062,18 @@ typedef struct sampi_pieces {
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
-static void sampi_start(sampi_pieces *it, const sampi_row *row)
+static void sampi_row_start(sampi_pieces *it, const sampi_row *row)
 {
     it->row = row;
     it->at = it->n = it->passed = 0;
 }
 
 /* Sets the piece that begins with the tile at `at`. */
-static void sampi_piece_at(sampi_pieces *it, size_t at)
+static void sampi_row_piece_at(sampi_pieces *it, size_t at)
 {
     const sampi_row *row = it->row;
     const sampi_change *change = row->work->change;
-    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
+    size_t c = sampi_row_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
     size_t next = c < row->n_change ? (size_t)change[c].id : row->n; /* the next change */
     it->at = at;
     if (row->x && next >= end) {
@@ -14082,34 +14088,34 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
 }
 
 /* Goes to the next piece. False: the row ends here. */
-static bool sampi_next_piece(sampi_pieces *it)
+static bool sampi_row_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
     if (at >= it->row->n) return false;
-    sampi_piece_at(it, at);
+    sampi_row_piece_at(it, at);
     return true;
 }
 
-/* sampi_tile_at makes the tile at index `at` the piece of the walk. */
-static void sampi_tile_at(sampi_pieces *it, size_t at)
+/* sampi_row_tile_at makes the tile at index `at` the piece of the walk. */
+static void sampi_row_tile_at(sampi_pieces *it, size_t at)
 {
-    sampi_piece_at(it, at);
+    sampi_row_piece_at(it, at);
     if (it->n > SAMPI_TILE) it->n = SAMPI_TILE;
 }
 
-static bool sampi_next_tile(sampi_pieces *it)
+static bool sampi_row_next_tile(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
     if (at >= it->row->n) return false;
-    sampi_tile_at(it, at);
+    sampi_row_tile_at(it, at);
     return true;
 }
 
 /* Goes to the next tile, and sets it.x to its logits; logits below the row's floor are masked. False: the row ends. */
-static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
+static SAMPI_HOT bool sampi_row_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
-    if (!sampi_next_tile(it)) return false;
+    if (!sampi_row_next_tile(it)) return false;
     const float floor = row->floor, *x = it->x;
     const size_t n = it->n;
     if (floor > -FLT_MAX) {
@@ -14127,7 +14133,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
     size_t count = 0;
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);) {
         count += floor >= -FLT_MAX ? row->k->count(it.x, it.n, floor) : it.n;
         if (below <= FLT_MAX) count -= row->k->count(it.x, it.n, below);
     }
@@ -14139,7 +14145,7 @@ static SAMPI_HOT samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);) {
         const float *l = it.x;
         const int32_t *id = row->id ? row->id + it.at : NULL;
         samp_token_data *d = cur.data + it.at;
@@ -14160,7 +14166,7 @@ static SAMPI_HOT samp_token_data_array sampi_row_array(const sampi_row *row)
 static float sampi_row_bound(const sampi_row *row, size_t want)
 {
     float *line = row->work->line;
-    sampi_values values = { row->k, line, NULL, sampi_n_lines(row->n), row->top };
+    sampi_values values = { row->k, line, NULL, sampi_row_n_lines(row->n), row->top };
     size_t m = 64;
     if (want >= row->n) return -FLT_MAX;
     if (want == 1 && row->n_change == 0) return row->top;
@@ -14177,7 +14183,7 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
 
 /* Merges the changed values (work->change) that reach the floor into the m collected elements, which are sorted by id;
    the old values of these elements are removed. */
-static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
+static size_t sampi_row_merge_changes(const sampi_row *row, size_t m, float floor)
 {
     const sampi_change *change = row->work->change;
     float *x = row->work->x;
@@ -14210,7 +14216,7 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
 
 /* Collects the elements that reach the floor from these lines, as the kernel `pick` does, but for rows that are not
    floats: lines are converted until a tile is full. */
-static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
+static size_t sampi_row_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
     float x[SAMPI_TILE];
@@ -14229,49 +14235,49 @@ static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n
 }
 
 /* Keeps the tokens with an element x >= floor; at least one x must reach the floor. The row becomes compact. */
-static void sampi_gather(sampi_row *row, float floor)
+static void sampi_row_gather(sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
-    float top = sampi_logit_of(row, row->top);
+    float top = sampi_row_logit_of(row, row->top);
     bool has_changes = row->n_change > 0;
     size_t m;
     if (floor < row->floor) floor = row->floor;
-    if (sampi_is_compact(row))
+    if (sampi_row_is_compact(row))
         m = row->k->collect(row->x, row->id, 0, row->n, floor, INFINITY, work->x, work->id);
     else { /* reads only lines whose maximum reaches the floor; collect writes their maxima and numbers to w */
-        size_t n = sampi_n_lines(row->n);
+        size_t n = sampi_row_n_lines(row->n);
         float *maximum = (float *)(void *)work->w;
         int32_t *line = (int32_t *)(void *)(maximum + n + 16);
         n = row->k->collect(work->line, NULL, 0, n, floor, INFINITY, maximum, line);
         m = row->x ? row->k->pick(row->x, row->n, line, n, floor, work->x, work->id)
-                   : sampi_pick_row(row, line, n, floor);
+                   : sampi_row_pick_row(row, line, n, floor);
     }
-    if (has_changes) m = sampi_merge_changes(row, m, floor);
+    if (has_changes) m = sampi_row_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
-    sampi_set_tokens(row, work->x, work->id, m);
+    sampi_row_set_tokens(row, work->x, work->id, m);
     row->top = top; /* the largest element is kept, unless it has another value (change) */
-    if (has_changes) (void)sampi_scan(row);
+    if (has_changes) (void)sampi_row_scan(row);
 }
 
 /* Makes a dense row compact, with all its unmasked tokens. A compact row stays as it is. */
-static void sampi_compact(sampi_row *row)
+static void sampi_row_compact(sampi_row *row)
 {
-    if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
+    if (!sampi_row_is_compact(row)) sampi_row_gather(row, -FLT_MAX);
 }
 
 /* Makes a dense row compact, with at least its first `want` tokens in order (logit descending). */
-static void sampi_gather_first(sampi_row *row, size_t want)
+static void sampi_row_gather_first(sampi_row *row, size_t want)
 {
-    if (!sampi_is_compact(row))
-        sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
+    if (!sampi_row_is_compact(row))
+        sampi_row_gather(row, sampi_row_unscale(row, sampi_row_logit_of(row, sampi_row_bound(row, want))));
 }
 
 /* Keeps the tokens of a dense row with an element x >= floor. */
-static void sampi_raise_floor(sampi_row *row, float floor)
+static void sampi_row_raise_floor(sampi_row *row, float floor)
 {
-    size_t lines = sampi_n_lines(row->n);
+    size_t lines = sampi_row_n_lines(row->n);
     if (row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
-        sampi_gather(row, floor);
+        sampi_row_gather(row, floor);
     else if (floor > row->floor)
         row->floor = floor;
 }
@@ -14279,34 +14285,34 @@ static void sampi_raise_floor(sampi_row *row, float floor)
 /* Returns the row's largest logit. */
 static float sampi_row_max(const sampi_row *row)
 {
-    if (row->n_change == 0) return sampi_logit_of(row, row->top);
+    if (row->n_change == 0) return sampi_row_logit_of(row, row->top);
     sampi_row best = *row;
-    sampi_gather_first(&best, 1);
+    sampi_row_gather_first(&best, 1);
     return best.top;
 }
 
 /* Are all tokens of a dense row masked? If more lines have an unmasked token than the row has changes, one token is
    surely unmasked; otherwise the row's maximum decides. */
-static bool sampi_is_all_masked(const sampi_row *row)
+static bool sampi_row_is_all_masked(const sampi_row *row)
 {
-    size_t lines = sampi_n_lines(row->n), alive = 0;
+    size_t lines = sampi_row_n_lines(row->n), alive = 0;
     for (size_t i = 0; i < lines && alive <= row->n_change; i++) alive += !sampi_masked(row->work->line[i]);
     return alive <= row->n_change && sampi_masked(sampi_row_max(row));
 }
 
-/* Makes a row valid again after calls of sampi_set_element (its maximum, and no masked tokens in a compact row), and
-   returns its status. has_masked: these calls may have masked elements. */
-static int sampi_end_changes(sampi_row *row, bool has_masked)
+/* Makes a row valid again after calls of sampi_row_set_element (its maximum, and no masked tokens in a compact row),
+   and returns its status. has_masked: these calls may have masked elements. */
+static int sampi_row_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row) && !row->is_own)
-        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
-    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
-    return sampi_scan(row);
+    if (!sampi_row_is_compact(row) && !row->is_own)
+        return has_masked && sampi_row_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_row_gather(row, -FLT_MAX);
+    return sampi_row_scan(row);
 }
 
 /* Cuts a compact row to `keep` tokens: all tokens above `value`, and those tokens equal to it that have the smallest
    ids. */
-static void sampi_cut_at(sampi_row *row, float value, size_t keep)
+static void sampi_row_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
     size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
@@ -14325,10 +14331,10 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 }
 
 /* Keeps the first `keep` tokens in order, or all unmasked ones if there are fewer. */
-static void sampi_keep_first(sampi_row *row, size_t keep)
+static void sampi_row_keep_first(sampi_row *row, size_t keep)
 {
-    sampi_gather_first(row, keep);
-    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
+    sampi_row_gather_first(row, keep);
+    if (keep < row->n) sampi_row_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }
 
 /* ---- src/rows/sums.h ---- */
@@ -14340,7 +14346,8 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_piece(&it);) row->k->sums(it.x, it.n, row->r, max, floor, with_s, &sums);
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);)
+        row->k->sums(it.x, it.n, row->r, max, floor, with_s, &sums);
     return sums;
 }
 
@@ -14354,7 +14361,7 @@ typedef struct sampi_range {
 } sampi_range;
 
 /* Sets *range to the exact Z and S; range->max must be set. Returns the mass of the elements from `floor` on. */
-static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
+static SAMPI_CALLED uint64_t sampi_row_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
     sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
     range->z_lo = range->z_hi = (double)sums.z;
@@ -14365,17 +14372,17 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
 }
 
 /* Returns the exact range of a row: after an estimate whose two bounds led to different tokens, and for compact rows
-   (sampi_range_of). */
-static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+   (sampi_row_range_of). */
+static SAMPI_CALLED sampi_range sampi_row_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range = { max, 0.0, 0.0, 0.0, 0.0, 0, false };
-    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
-    (void)sampi_exact_above(row, row->floor, with_s, &range);
+    if (!sampi_row_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
+    (void)sampi_row_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
 /* Computes bounds of the exact sums of n weights from the estimates z and s of the kernel sweep. */
-static void sampi_widen(sampi_range *range, double z, double s, size_t n)
+static void sampi_row_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
     double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
@@ -14391,47 +14398,50 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 }
 
 /* Estimates the sums of a dense row in one pass, and sets *range to their bounds. */
-static void sampi_estimate(const sampi_row *row, sampi_range *range)
+static void sampi_row_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
     sampi_pieces it;
     range->max = sampi_row_max(row);
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);) {
         double part_z, part_s;
         row->k->sweep(it.x, it.n, row->r, range->max, &part_z, &part_s);
         z += part_z;
         s += part_s;
     }
-    sampi_widen(range, z, s, row->n);
+    sampi_row_widen(range, z, s, row->n);
 }
 
 /* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. */
-static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
+static void sampi_row_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
-    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
-        sampi_estimate(row, range);
+    if (!sampi_row_is_compact(row) && row->n > SAMPI_SMALL) {
+        sampi_row_estimate(row, range);
         return;
     }
-    sampi_compact(row);
-    *range = sampi_exact(row, row->top, with_s);
+    sampi_row_compact(row);
+    *range = sampi_row_exact(row, row->top, with_s);
 }
 
-/* Return the bounds of Z as integers, and (sampi_mass_lo, sampi_mass_hi) the bounds of a share of Z. */
-static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
+/* Return the bounds of Z as integers, and (sampi_row_mass_lo, sampi_row_mass_hi) the bounds of a share of Z. */
+static uint64_t sampi_row_z_lo(const sampi_range *range)
+{
+    return range->is_exact ? range->z : (uint64_t)range->z_lo;
+}
 
-static uint64_t sampi_z_hi(const sampi_range *range)
+static uint64_t sampi_row_z_hi(const sampi_range *range)
 {
     return range->is_exact ? range->z : (uint64_t)range->z_hi + 1;
 }
 
-static uint64_t sampi_mass_lo(const sampi_range *range, uint64_t share)
+static uint64_t sampi_row_mass_lo(const sampi_range *range, uint64_t share)
 {
-    return sampi_mass_of(share, sampi_z_lo(range));
+    return sampi_mass_of(share, sampi_row_z_lo(range));
 }
 
-static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
+static uint64_t sampi_row_mass_hi(const sampi_range *range, uint64_t share)
 {
-    return sampi_mass_of(share, sampi_z_hi(range));
+    return sampi_mass_of(share, sampi_row_z_hi(range));
 }
 
 /* A prefix of a compact row: the first n tokens in order. */
@@ -14442,7 +14452,7 @@ typedef struct sampi_prefix {
 
 /* Returns the shortest prefix with the mass `want`; w [n] are the weights of the row's tokens. n = 0: the whole row has
    less mass. */
-static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
+static sampi_prefix sampi_row_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
     sampi_values values = { k, row->x, w, row->n, row->top };
@@ -14463,35 +14473,35 @@ static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, u
   These samplers give a few tokens other logits. */
 
 /* Finds a token's index in the row (*at) and its logit (*l). False: the token is not in the row, or is masked. */
-static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
+static bool sampi_row_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
         size_t i = sampi_find_ascending(row->array, token);
         if (i == row->array->size) return false;
         token = (samp_token)i;
     }
-    *at = sampi_find_id(row, token);
+    *at = sampi_row_find_id(row, token);
     if (*at == row->n) return false;
-    *l = sampi_present(row, *at);
+    *l = sampi_row_present(row, *at);
     return !sampi_masked(*l);
 }
 
 /* Copies the logits of a dense row to the workspace. The row stays dense, with r = 1 and without floor or changes. */
-static void sampi_flatten(sampi_row *row)
+static void sampi_row_flatten(sampi_row *row)
 {
     float *x = row->work->own;
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_logits(&it);) memmove(x + it.at, it.x, it.n * sizeof *x);
-    sampi_set_tokens(row, x, NULL, row->n);
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);) memmove(x + it.at, it.x, it.n * sizeof *x);
+    sampi_row_set_tokens(row, x, NULL, row->n);
     row->is_own = true;
-    (void)sampi_scan(row);
+    (void)sampi_row_scan(row);
 }
 
 /* Prepares a row for n changed elements. */
-static void sampi_begin_patch(sampi_row *row, size_t n)
+static void sampi_row_begin_patch(sampi_row *row, size_t n)
 {
-    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
-        sampi_flatten(row);
+    if (!sampi_row_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_row_has_room(row, n)))
+        sampi_row_flatten(row);
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -14500,39 +14510,39 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    sampi_begin_patch(row, n);
+    sampi_row_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
+        if (!sampi_row_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
-        sampi_set_element(row, at, l);
+        sampi_row_set_element(row, at, l);
         if (sampi_masked(l)) has_masked = true;
     }
-    return sampi_end_changes(row, has_masked);
+    return sampi_row_end_changes(row, has_masked);
 }
 
 /* Changes the logits of the n tokens in a list, for penalties and dry. */
-static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
+static int sampi_row_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
     size_t at;
     float l;
-    sampi_begin_patch(row, n);
+    sampi_row_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
-        if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
-    return sampi_end_changes(row, false);
+        if (sampi_row_find_logit(row, list[i].token, &at, &l)) sampi_row_set_element(row, at, change(s, l, &list[i]));
+    return sampi_row_end_changes(row, false);
 }
 
 /* Applies penalties to a row. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
-    return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
+    return sampi_row_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
 /* Applies dry to a row. The list of tokens is computed for each draw, in part 1 of the sampler's memory. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
-    return sampi_change_listed(row, s, list, sampi_dry_list(s, list), sampi_dry_change);
+    return sampi_row_change_listed(row, s, list, sampi_dry_list(s, list), sampi_dry_change);
 }
 
 /* ---- src/rows/cuts.h ---- */
@@ -14543,7 +14553,7 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 /* Restores the row `before` a cut that has left fewer than n tokens, if llama.cpp would keep n: masked tokens count in
    its arithmetic. */
-static int sampi_keeps_masked(sampi_row *row, const sampi_row *before, const sampi_sampler *s, size_t n)
+static int sampi_row_keeps_masked(sampi_row *row, const sampi_row *before, const sampi_sampler *s, size_t n)
 {
     if (!sampi_is_llama_cpp(s) || row->n >= n) return SAMP_OK;
     *row = *before;
@@ -14556,41 +14566,41 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     const sampi_row before = *row;
     if (k >= row->n) return sampi_is_llama_cpp(s) ? (int)SAMPI_DECLINED : SAMP_OK; /* llama.cpp sorts */
     if (!s->u.top_k.ties) {
-        sampi_keep_first(row, k);
-        return sampi_keeps_masked(row, &before, s, k);
+        sampi_row_keep_first(row, k);
+        return sampi_row_keeps_masked(row, &before, s, k);
     }
-    sampi_gather_first(row, k);
-    if (k < row->n) sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
+    sampi_row_gather_first(row, k);
+    if (k < row->n) sampi_row_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
     return SAMP_OK;
 }
 
 /* Checks the cut of a dense row. */
-static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
+static void sampi_row_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
 {
-    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
-    sampi_compact(row); /* to count them */
+    if (!sampi_row_is_compact(row) && row->n / 128 >= min_keep) return;
+    sampi_row_compact(row); /* to count them */
     const size_t n = row->n;
     if (n >= min_keep) return;
     *row = *before;
-    sampi_keep_first(row, min_keep);
+    sampi_row_keep_first(row, min_keep);
     row->sorts = row->n > n;
 }
 
 /* Keeps the tokens that reach the floor, but at least the first min_keep (1 or more) in order. */
-static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
+static void sampi_row_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
-    if (!sampi_is_compact(row)) {
+    if (!sampi_row_is_compact(row)) {
         sampi_row before = *row;
-        sampi_raise_floor(row, sampi_unscale(row, floor));
-        sampi_keep_at_least(row, &before, min_keep);
+        sampi_row_raise_floor(row, sampi_row_unscale(row, floor));
+        sampi_row_keep_at_least(row, &before, min_keep);
         return;
     }
     const size_t n = row->k->count(row->x, row->n, floor);
     if (n >= min_keep) {
-        sampi_gather(row, floor);
+        sampi_row_gather(row, floor);
         return;
     }
-    sampi_keep_first(row, min_keep);
+    sampi_row_keep_first(row, min_keep);
     row->sorts = row->n > n;
 }
 
@@ -14605,15 +14615,15 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
     if (sampi_is_llama_cpp(s)) floor = max + logf(s->u.cut.p);
 #endif
     if (sampi_is_llama_cpp(s) && row->n < min_keep) return SAMPI_DECLINED;
-    sampi_keep_from(row, floor, min_keep);
-    return sampi_keeps_masked(row, &before, s, min_keep);
+    sampi_row_keep_from(row, floor, min_keep);
+    return sampi_row_keeps_masked(row, &before, s, min_keep);
 }
 
 /* ---- top_p ----
-  top_p keeps the nucleus: the shortest prefix with the share p of the mass (sampi_find_prefix). */
+  top_p keeps the nucleus: the shortest prefix with the share p of the mass (sampi_row_find_prefix). */
 
 /* Returns a guess of the number of tokens in a nucleus: twice the perplexity e^H, but at least 24. */
-static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
+static size_t sampi_row_top_p_guess(const sampi_range *range, size_t n)
 {
     double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
     double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
@@ -14623,19 +14633,19 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 
 /* Finds the nucleus in the way `head` (above); the row then consists of its first tokens, the head. prefix.n = 0: the
    nucleus is longer than the longest head that is tried; the row is unchanged, and *range may have become exact. */
-static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
+static sampi_prefix sampi_row_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     sampi_prefix prefix = { 0, 0.0f };
     uint64_t *w = row->work->w;
-    size_t want = sampi_top_p_guess(range, row->n);
+    size_t want = sampi_row_top_p_guess(range, row->n);
     for (want = want > min_keep ? want : min_keep; want < row->n / 64; want *= 4) {
         sampi_row head = *row;
-        sampi_gather_first(&head, want);
-        if (head.k->weights(head.x, head.n, range->max, w, NULL) < sampi_mass_hi(range, share)) continue;
-        prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
-        if (!range->is_exact && prefix.n != sampi_find_prefix(&head, w, sampi_mass_hi(range, share)).n) {
-            *range = sampi_exact(row, range->max, false);
-            prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        sampi_row_gather_first(&head, want);
+        if (head.k->weights(head.x, head.n, range->max, w, NULL) < sampi_row_mass_hi(range, share)) continue;
+        prefix = sampi_row_find_prefix(&head, w, sampi_row_mass_lo(range, share));
+        if (!range->is_exact && prefix.n != sampi_row_find_prefix(&head, w, sampi_row_mass_hi(range, share)).n) {
+            *range = sampi_row_exact(row, range->max, false);
+            prefix = sampi_row_find_prefix(&head, w, sampi_row_mass_lo(range, share));
         }
         *row = head;
         break;
@@ -14645,43 +14655,44 @@ static sampi_prefix sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_
 
 /* Guesses from every 32nd token where a long nucleus ends: its last element most likely lies in the band [low, high).
    */
-static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
+static bool sampi_row_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low,
+                                 float *high)
 {
     float *l = row->work->x;
     uint64_t *w = row->work->w, z = (uint64_t)range->z_lo;
     uint64_t left_out = (z - sampi_mulhi(share, z)) / 32, noise = left_out / 8;
     size_t n = 0;
-    for (size_t i = 0; i < row->n; i += 32) l[n++] = sampi_logit_of(row, sampi_element_at(row, i));
+    for (size_t i = 0; i < row->n; i += 32) l[n++] = sampi_row_logit_of(row, sampi_row_element_at(row, i));
     uint64_t all = row->k->weights(l, n, range->max, w, NULL);
     sampi_values sample = { row->k, l, w, n, range->max };
     if (all <= left_out + noise) return false;
-    *high = sampi_unscale(row, sampi_find_value(&sample, all - left_out - noise, 0, 1 << 12));
-    *low = sampi_unscale(row, sampi_find_value(&sample, all - left_out + noise, 0, 1 << 12));
+    *high = sampi_row_unscale(row, sampi_find_value(&sample, all - left_out - noise, 0, 1 << 12));
+    *low = sampi_row_unscale(row, sampi_find_value(&sample, all - left_out + noise, 0, 1 << 12));
     return true;
 }
 
 /* Cuts in the way `wide` (above). */
-static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
+static SAMPI_COLD int sampi_row_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
     float low, high, *x = work->x;
     sampi_pieces it;
     size_t m = 0;
-    if (!sampi_top_p_band(row, range, share, &low, &high)) return SAMPI_DECLINED;
+    if (!sampi_row_top_p_band(row, range, share, &low, &high)) return SAMPI_DECLINED;
     sampi_sums sums = sampi_row_sums(row, range->max, high, false);
     uint64_t want = sampi_mass_of(share, sums.z);
     if (sums.above >= want) return SAMPI_DECLINED;
 
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);)
         m += k->collect(it.x, NULL, (int32_t)it.at, it.n, low, high, x + m, work->id + m);
     if (m == 0) return SAMPI_DECLINED;
     k->scale(x, m, row->r, false, x);
     k->weights(x, m, range->max, work->w, NULL);
     sampi_row band = *row;
-    sampi_set_tokens(&band, x, work->id, m);
-    (void)sampi_scan(&band);
-    sampi_prefix prefix = sampi_find_prefix(&band, work->w, want - sums.above);
+    sampi_row_set_tokens(&band, x, work->id, m);
+    (void)sampi_row_scan(&band);
+    sampi_prefix prefix = sampi_row_find_prefix(&band, work->w, want - sums.above);
     if (prefix.n == 0) return SAMPI_DECLINED;
     if (min_keep > 1 && prefix.n + sampi_row_count(row, high, INFINITY) < min_keep) return SAMPI_DECLINED;
 
@@ -14690,10 +14701,10 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
     for (size_t i = m; over > 0;) { /* masks the tokens of this value with the largest ids */
         i--;
         if (x[i] != prefix.last) continue;
-        sampi_add_change(row, work->id[i], -INFINITY);
+        sampi_row_add_change(row, work->id[i], -INFINITY);
         over--;
     }
-    row->floor = sampi_unscale(row, prefix.last);
+    row->floor = sampi_row_unscale(row, prefix.last);
     return SAMP_OK;
 }
 
@@ -14702,36 +14713,36 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
     uint64_t share = sampi_share(s->u.cut.p);
     size_t min_keep = s->u.cut.min_keep;
     sampi_prefix prefix = { 0, 0.0f };
-    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
+    if (!sampi_row_is_compact(row) && row->n > SAMPI_SMALL) {
         sampi_range range;
-        sampi_estimate(row, &range);
-        prefix = sampi_top_p_head(row, &range, share, min_keep);
-        if (!prefix.n && sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
+        sampi_row_estimate(row, &range);
+        prefix = sampi_row_top_p_head(row, &range, share, min_keep);
+        if (!prefix.n && sampi_row_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
     }
     if (!prefix.n) {
-        sampi_compact(row);
+        sampi_row_compact(row);
         uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
-        prefix = sampi_find_prefix(row, w, sampi_mass_of(share, z));
+        prefix = sampi_row_find_prefix(row, w, sampi_mass_of(share, z));
     }
     if (prefix.n < min_keep)
-        sampi_keep_first(row, min_keep);
+        sampi_row_keep_first(row, min_keep);
     else
-        sampi_cut_at(row, prefix.last, prefix.n);
+        sampi_row_cut_at(row, prefix.last, prefix.n);
     return SAMP_OK;
 }
 
 /* ---- temp, temp_ext ---- */
 
 /* Multiplies all logits by 1 / t. The elements of a dense row stay as they are, and its factor r becomes 1 / t. */
-static int sampi_scale_row(sampi_row *row, float t)
+static int sampi_row_scale_row(sampi_row *row, float t)
 {
     float r = 1.0f / t;
     if (!(t >= SAMPI_TEMP_MIN)) {
-        sampi_keep_first(row, 1);
+        sampi_row_keep_first(row, 1);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) sampi_compact(row); /* x * r * (1 / t) is rounded twice, x * (r / t) once */
-    if (sampi_is_compact(row)) {
+    if (row->r != 1.0f) sampi_row_compact(row); /* x * r * (1 / t) is rounded twice, x * (r / t) once */
+    if (sampi_row_is_compact(row)) {
         row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
@@ -14747,8 +14758,8 @@ static int sampi_scale_row(sampi_row *row, float t)
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s)
 {
     const float t = s->u.temp.t;
-    if (!sampi_is_llama_cpp(s)) return sampi_scale_row(row, t);
-    if (sampi_is_compact(row) || row->r != 1.0f || !(t > 0.0f)) return SAMPI_DECLINED;
+    if (!sampi_is_llama_cpp(s)) return sampi_row_scale_row(row, t);
+    if (sampi_row_is_compact(row) || row->r != 1.0f || !(t > 0.0f)) return SAMPI_DECLINED;
     row->r = t;
     row->divided = true;
     return SAMP_OK;
@@ -14759,36 +14770,36 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_fast_temp(row, s);
     if (sampi_is_llama_cpp(s)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX) sampi_compact(row);
+    if (row->floor > -FLT_MAX) sampi_row_compact(row);
     sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     if (sums.n <= 1) return SAMP_OK;
-    return sampi_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
+    return sampi_row_scale_row(row, sampi_dynamic_temp(&s->u.temp, &sums));
 }
 
 /* Applies smoothing or log_softmax to a row. All logits change, so a dense row is copied first. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
-    if (!sampi_is_compact(row)) sampi_flatten(row);
+    if (!sampi_row_is_compact(row)) sampi_row_flatten(row);
     uint64_t z = s->kind == SAMPI_LOG_SOFTMAX ? sampi_row_sums(row, row->top, -FLT_MAX, false).z : 0;
     sampi_smooth(s, row->top, z, (void *)(uintptr_t)row->x, sizeof(float), row->n);
-    return sampi_scan(row);
+    return sampi_row_scan(row);
 }
 
 /* ---- top_n_sigma ---- */
 
 /* Keeps the tokens whose logits reach a threshold, which lies between lo and hi. */
-static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
+static SAMPI_COLD bool sampi_row_keep_between(sampi_row *row, double lo, double hi)
 {
-    float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
-    if (sampi_is_compact(row)) {
+    float floor = sampi_row_unscale(row, sampi_float_up(lo)), sure = sampi_row_unscale(row, sampi_float_up(hi));
+    if (sampi_row_is_compact(row)) {
         if (sampi_row_count(row, floor, sure) > 0) return false;
-        sampi_gather(row, floor);
+        sampi_row_gather(row, floor);
         return true;
     }
     sampi_row before = *row;
-    sampi_raise_floor(row, floor);
+    sampi_row_raise_floor(row, floor);
     if (floor >= sure) return true;
-    if (sampi_is_compact(row)) { /* all its tokens reach lo; do all reach hi? */
+    if (sampi_row_is_compact(row)) { /* all its tokens reach lo; do all reach hi? */
         if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
@@ -14798,12 +14809,12 @@ static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 }
 
 /* Returns the mean of 16 elements. */
-static float sampi_sigma_pivot(const sampi_row *row)
+static float sampi_row_sigma_pivot(const sampi_row *row)
 {
     double sum = 0.0;
     int n = 0;
     for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
-        float x = sampi_element_at(row, i);
+        float x = sampi_row_element_at(row, i);
         if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
         sum += (double)x;
         n++;
@@ -14816,9 +14827,9 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3] = { 0.0, 0.0, 0.0 };
     sampi_pieces it;
-    if (row->r != 1.0f || row->n_change) sampi_compact(row);
-    float pivot = sampi_sigma_pivot(row);
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+    if (row->r != 1.0f || row->n_change) sampi_row_compact(row);
+    float pivot = sampi_row_sigma_pivot(row);
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);) {
         double part[3];
         row->k->moments(it.x, it.n, pivot, part);
         for (int j = 0; j < 3; j++) moment[j] += part[j];
@@ -14832,21 +14843,23 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     double slack = 1e-9 * sqrt(square) + 1e-30; /* for the rounding of doubles, here and in the definition */
     high = sampi_round(s->u.cut.p * (high + slack));
     low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
-    return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
+    return sampi_row_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK
+                                                                                        : (int)SAMPI_DECLINED;
 }
 
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
 /* Replaces s in *range by the sum of the squares of the weights. */
-static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
+static SAMPI_COLD void sampi_row_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
     uint64_t w[SAMPI_TILE + 16], sum = 0;
     sampi_pieces it;
-    if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
-    bool is_part = !range->is_exact && sampi_is_compact(&head);
+    if (!range->is_exact)
+        sampi_row_raise_floor(&head, sampi_row_unscale(row, sampi_float_up((double)range->max - 10.0)));
+    bool is_part = !range->is_exact && sampi_row_is_compact(&head);
     head.floor = -FLT_MAX;
-    for (sampi_start(&it, &head); sampi_next_logits(&it);) {
+    for (sampi_row_start(&it, &head); sampi_row_next_logits(&it);) {
         head.k->weights(it.x, it.n, range->max, w, NULL);
         sum += sampi_squares(w, it.n);
     }
@@ -14855,7 +14868,7 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
 }
 
 /* Returns the upper bound (high) or the lower bound of the floor. */
-static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
+static SAMPI_COLD double sampi_row_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
     if (s->kind == SAMPI_TOP_A || sampi_needs_squares(s->kind)) high = !high;
     return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, (double)n, high ? range->z_hi : range->z_lo,
@@ -14867,20 +14880,20 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
-    sampi_range_of(row, &range, s->kind == SAMPI_ETA);
+    sampi_row_range_of(row, &range, s->kind == SAMPI_ETA);
     sampi_row before = *row;
     size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
-        if (sampi_needs_squares(s->kind)) sampi_range_squares(row, &range);
-        double high = sampi_floor_end(s, &range, n, true);
-        if (sampi_is_compact(row)) {
-            sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
+        if (sampi_needs_squares(s->kind)) sampi_row_range_squares(row, &range);
+        double high = sampi_row_floor_end(s, &range, n, true);
+        if (sampi_row_is_compact(row)) {
+            sampi_row_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
             return SAMP_OK;
         }
-        if (sampi_keep_between(row, sampi_floor_end(s, &range, n, false), high)) break;
-        range = sampi_exact(row, range.max, s->kind == SAMPI_ETA);
+        if (sampi_row_keep_between(row, sampi_row_floor_end(s, &range, n, false), high)) break;
+        range = sampi_row_exact(row, range.max, s->kind == SAMPI_ETA);
     }
-    sampi_keep_at_least(row, &before, sampi_min_keep(s));
+    sampi_row_keep_at_least(row, &before, sampi_min_keep(s));
     return SAMP_OK;
 }
 
@@ -14888,7 +14901,7 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
   Both samplers need sorted tokens. */
 
 /* Returns how many tokens top_h keeps; 0 if the first tokens, cur, are not enough to know. */
-static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
+static SAMPI_COLD size_t sampi_row_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
                                          sampi_range *range)
 {
     for (;;) {
@@ -14896,19 +14909,19 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
         double high = sampi_entropy_of(range->z_hi, range->s_hi, range->z_lo);
         size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over, NULL);
         if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
-        *range = sampi_exact(row, range->max, true);
+        *range = sampi_row_exact(row, range->max, true);
     }
 }
 
 /* Returns how many tokens min_k keeps; 0 if the first tokens, cur, are not enough to know. */
-static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
+static SAMPI_COLD size_t sampi_row_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
 {
     double steepest;
     size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest, NULL);
     double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999 allows for rounding */
     float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
     if (n == row->n) return keep;
-    return steepest < 0.0 || sampi_row_count(row, -FLT_MAX, sampi_unscale(row, lowest)) > 0 ? 0 : keep;
+    return steepest < 0.0 || sampi_row_count(row, -FLT_MAX, sampi_row_unscale(row, lowest)) > 0 ? 0 : keep;
 }
 
 static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
@@ -14917,17 +14930,17 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
     double p = (double)s->u.cut.p;
     bool is_top_h = s->kind == SAMPI_TOP_H;
     sampi_range range;
-    if (is_top_h) sampi_range_of(row, &range, true);
+    if (is_top_h) sampi_row_range_of(row, &range, true);
     for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
         if (want < min_keep) want = min_keep;
-        if (want >= row->n / 8) sampi_compact(row);
+        if (want >= row->n / 8) sampi_row_compact(row);
         sampi_row head = *row;
-        sampi_gather_first(&head, want);
+        sampi_row_gather_first(&head, want);
         samp_token_data_array cur = sampi_row_array(&head);
-        keep = is_top_h ? sampi_top_h_try(row, &cur, p, &range) : sampi_min_k_try(row, &cur, p);
+        keep = is_top_h ? sampi_row_top_h_try(row, &cur, p, &range) : sampi_row_min_k_try(row, &cur, p);
         if (keep) *row = head;
     }
-    sampi_keep_first(row, keep > min_keep ? keep : min_keep);
+    sampi_row_keep_first(row, keep > min_keep ? keep : min_keep);
     return SAMP_OK;
 }
 
@@ -14940,7 +14953,7 @@ typedef struct sampi_reach {
 } sampi_reach;
 
 /* Finds the tokens whose weights w reach the threshold, a mass between mass_lo and mass_hi. */
-static sampi_reach sampi_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
+static sampi_reach sampi_row_xtc_find_reaching(const sampi_row *row, const uint64_t *w, uint64_t mass_lo,
                                            uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
@@ -14963,22 +14976,24 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens might reach the threshold t */
-    sampi_range_of(row, &range, false);
+    sampi_row_range_of(row, &range, false);
     sampi_row head = *row;
-    if (!sampi_is_compact(row)) {
+    if (!sampi_row_is_compact(row)) {
         double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
-        sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
+        sampi_row_gather(&head, sampi_row_unscale(row, sampi_float_up(floor)));
     }
     head.k->weights(head.x, head.n, range.max, w, NULL);
-    sampi_reach reach = sampi_xtc_find_reaching(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    sampi_reach reach = sampi_row_xtc_find_reaching(&head, w, sampi_row_mass_lo(&range, share),
+                                                    sampi_row_mass_hi(&range, share));
     if (!reach.is_sure) {
-        range = sampi_exact(row, range.max, false);
-        reach = sampi_xtc_find_reaching(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+        range = sampi_row_exact(row, range.max, false);
+        reach = sampi_row_xtc_find_reaching(&head, w, sampi_row_mass_lo(&range, share),
+                                            sampi_row_mass_hi(&range, share));
     }
     if (reach.n < 2) return SAMP_OK;
-    if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;
+    if (!sampi_row_has_room(row, reach.n)) return SAMPI_DECLINED;
     size_t n = min_keep > 1 ? sampi_row_count(row, -FLT_MAX, INFINITY) : row->n, spared = 1;
-    uint64_t mass = sampi_mass_lo(&range, share);
+    uint64_t mass = sampi_row_mass_lo(&range, share);
     for (size_t i = 0; i < head.n && s->part_size[1]; i++) {
         samp_token token = row->array ? row->array->data[head.id[i]].id : head.id[i];
         if (w[i] < mass || i == reach.last || !sampi_xtc_spares(s, token)) continue;
@@ -14987,8 +15002,9 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     }
     if (reach.n == spared || n - (reach.n - spared) < min_keep) return SAMP_OK;
     for (size_t i = 0; i < head.n; i++)
-        if (w[i] >= mass && i != reach.last) sampi_set_element(row, sampi_find_id(row, head.id[i]), -INFINITY);
-    return sampi_end_changes(row, true);
+        if (w[i] >= mass && i != reach.last)
+            sampi_row_set_element(row, sampi_row_find_id(row, head.id[i]), -INFINITY);
+    return sampi_row_end_changes(row, true);
 }
 
 /* ---- src/rows/typical.h ---- */
@@ -14998,7 +15014,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 
 /* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
    returns the number of its tokens; 0 if d has less mass. */
-static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
+static size_t sampi_row_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t from = 0; /* the tokens before this index are in the prefix */
     for (int depth = 64; n - from > 16; depth--) {
@@ -15031,25 +15047,25 @@ typedef struct sampi_band {
 } sampi_band;
 
 /* Returns the band of all tokens with a logit from `low` on, without an inner part. */
-static sampi_band sampi_band_above(float low)
+static sampi_band sampi_row_band_above(float low)
 {
     sampi_band band = { low, INFINITY, INFINITY };
     return band;
 }
 
 /* Is the inner part of the band (tokens that are kept without a comparison of scores) empty? */
-static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
+static bool sampi_row_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
 /* Tokens with their scores. */
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;    /* [n] weights */
-    float *y;       /* [n] logits of the tokens; sampi_score_tokens replaces them by minus their scores */
+    float *y;       /* [n] logits of the tokens; sampi_row_score_tokens replaces them by minus their scores */
     int32_t *place; /* [n] the index of each token in the row; NULL: the tokens are the whole row, in order */
 } sampi_scored;
 
 /* Lays out the arrays of sampi_scored for n tokens; with_places: with their indices in the row. */
-static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
+static sampi_scored sampi_row_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
     t.n = n;
@@ -15060,7 +15076,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
 }
 
 /* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
-static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
+static uint64_t sampi_row_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
     size_t n = k->collect(row->x, NULL, 0, row->n, band->low, band->in_low, t->y, t->place);
@@ -15069,7 +15085,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
 }
 
 /* Computes the weights of the tokens, and replaces their logits by minus their scores, rounded to f32. */
-static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
+static void sampi_row_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
     for (size_t i = 0; i < t->n; i++) {
@@ -15087,7 +15103,7 @@ typedef struct sampi_score_cut {
 
 /* Finds the cut for the mass `want` and the cut for min_keep tokens, and returns the one with the smaller y: it
    satisfies both. */
-static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
+static SAMPI_COLD sampi_score_cut sampi_row_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, SAMPI_NO_SCORE };
@@ -15104,7 +15120,7 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
 }
 
 /* Masks, in a compact row, the tokens whose y (minus the score) is below the cut. */
-static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
+static SAMPI_COLD void sampi_row_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
@@ -15127,7 +15143,7 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
         d[i - 1].logit = row->x[at] + 0.0f;
         d[i - 1].p = 0.0f;
     }
-    for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
+    for (size_t i = sampi_row_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
 /* The result of a search in a band: the cut is found; the exact sums are needed to find it; it is not in this band. */
@@ -15142,7 +15158,7 @@ typedef struct sampi_typical {
 
 /* Returns the order by score, for a mean in the middle between its two bounds. *off: the distance of the bounds from
    this mean, including the rounding of the divisions. */
-static sampi_order sampi_typical_order(const sampi_range *range, double *off)
+static sampi_order sampi_row_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
     sampi_order order = { sampi_typical_score, range->max, 0.5 * (mean_lo + mean_hi) };
@@ -15151,27 +15167,28 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 }
 
 /* Returns the score of the logit l with a sign: negative for logits above that of the mean. */
-static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
+static double sampi_row_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
 /* Do the inner part and the removed part of a band fit the cut? The scores of logits in [in_low, in_high) must be less
    than `last`, the score of the last kept token, by the margin slack; those of logits below band->low must be greater
    by the margin apart. */
-static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
+static bool sampi_row_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack,
+                                 double apart)
 {
-    if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
-    if (sampi_band_is_whole(band)) return true;
-    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
-    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    if (!(last + apart < sampi_row_signed_score(o, sampi_next_down(band->low)))) return false;
+    if (sampi_row_band_is_whole(band)) return true;
+    double at_low = sampi_abs(sampi_row_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_row_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 
 /* Returns how much of `want` is missing; 0 if nothing is. */
-static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
+static uint64_t sampi_row_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
 /* Are the same tokens kept for every mean and every Z between the bounds? A different mean changes each score by at
    most half of `apart`. So no other token may have a score within `apart` of the last kept token's. */
-static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
-                              uint64_t want_lo, size_t min_keep)
+static bool sampi_row_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut,
+                                  double apart, uint64_t want_lo, size_t min_keep)
 {
     if (cut->n_upto - cut->n_over != 1) return false;
     if (k->count(t->y, t->n, sampi_float_up((double)cut->at - apart)) != cut->n_upto) return false;
@@ -15180,62 +15197,63 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
 }
 
 /* Keeps the typical tokens of a compact row if the cut lies in the band. */
-static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
+static sampi_found sampi_row_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
     sampi_range *range = &typical->range;
-    bool is_whole = sampi_band_is_whole(band);
+    bool is_whole = sampi_row_band_is_whole(band);
     size_t n = row->n, n_inner = 0, min_keep = typical->min_keep;
     uint64_t inner = 0;
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
         if (n > row->n / 2) return SAMPI_ELSEWHERE; /* work->w has no memory for so many scored tokens */
-        inner = sampi_exact_above(row, band->in_low, true, range);
+        inner = sampi_row_exact_above(row, band->in_low, true, range);
     }
-    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
-    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1;
+    uint64_t want_lo = sampi_mulhi(typical->share, sampi_row_z_lo(range)) + 1;
+    uint64_t want = sampi_mulhi(typical->share, sampi_row_z_hi(range)) + 1;
     double off;
-    sampi_order order = sampi_typical_order(range, &off);
-    sampi_scored t = sampi_place_scored(row->work, n, !is_whole);
+    sampi_order order = sampi_row_typical_order(range, &off);
+    sampi_scored t = sampi_row_place_scored(row->work, n, !is_whole);
     if (is_whole)
         memcpy(t.y, row->x, n * sizeof *t.y);
     else
-        inner -= sampi_band_tokens(row, range->max, band, &t);
+        inner -= sampi_row_band_tokens(row, range->max, band, &t);
     if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
-    want = sampi_missing(want, inner);
-    min_keep = (size_t)sampi_missing(min_keep, n_inner);
-    sampi_score_tokens(k, &t, &order);
-    sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
+    want = sampi_row_missing(want, inner);
+    min_keep = (size_t)sampi_row_missing(min_keep, n_inner);
+    sampi_row_score_tokens(k, &t, &order);
+    sampi_score_cut cut = sampi_row_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
     double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the largest kept score; its rounding to f32 */
     double apart = 2.0 * (off + slack);
-    if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
-    if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
-    sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
-                      (size_t)sampi_missing(min_keep, cut.n_over));
-    sampi_gather(row, band->low);
-    (void)sampi_scan(row); /* computes the maximum anew: its token may have been removed */
+    if (!sampi_row_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
+    if (!range->is_exact && !sampi_row_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
+    sampi_row_drop_scores(row, &order, &t, cut.at, sampi_row_missing(want, cut.over),
+                      (size_t)sampi_row_missing(min_keep, cut.n_over));
+    sampi_row_gather(row, band->low);
+    (void)sampi_row_scan(row); /* computes the maximum anew: its token may have been removed */
     return SAMPI_FOUND;
 }
 
 /* Guesses the band of a long compact row from the scores of every 32nd token. */
-static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
+static sampi_band sampi_row_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
     sampi_order order = { sampi_typical_score, range->max, range->s_lo / range->z_lo };
-    sampi_scored t = sampi_place_scored(row->work, (row->n + 31) / 32, false);
+    sampi_scored t = sampi_row_place_scored(row->work, (row->n + 31) / 32, false);
     int shift = 6 - 2 * tries;
     for (size_t i = 0; i < t.n; i++) t.y[i] = row->x[32 * i];
-    sampi_score_tokens(row->k, &t, &order);
+    sampi_row_score_tokens(row->k, &t, &order);
     uint64_t all = row->k->mass(t.y, t.w, t.n, -FLT_MAX), part = sampi_mulhi(typical->share, all), off = all >> shift;
     size_t rank = typical->min_keep / 32, more = t.n >> shift;
-    double far_end = -(double)sampi_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
-    double near_end =
-        -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
+    double far_end = -(double)sampi_row_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
+    double near_end = -(double)sampi_row_cut_scores(row->k, &t, sampi_row_missing(part, off),
+                                                    (size_t)sampi_row_missing(rank, more))
+                           .at;
     double middle = order.max - order.mean;
     double slack = 1e-6 * (order.mean + near_end); /* so that all tokens with the score of the cut are in the band */
-    if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
+    if (!(near_end > slack)) return sampi_row_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
     band.in_low = sampi_float_up(middle - near_end + slack);
@@ -15245,11 +15263,11 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 
 /* Tries to find the cut among the largest logits of a dense row (the head), which succeeds if few tokens are near the
    mean. */
-static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
+static bool sampi_row_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
     size_t many = 2 * typical->min_keep + 64;
-    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
+    float first = many < row->n / 16 ? sampi_row_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
@@ -15257,14 +15275,14 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
             low = first;
             first = -INFINITY;
         }
-        sampi_band band = sampi_band_above(low);
+        sampi_band band = sampi_row_band_above(low);
         sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(row, low));
+        sampi_row_gather(&head, sampi_row_unscale(row, low));
         if (head.n > 4 * SAMPI_SMALL) return false;
-        sampi_found found = sampi_typical_cut(&head, typical, &band);
+        sampi_found found = sampi_row_typical_cut(&head, typical, &band);
         if (found == SAMPI_DOUBT) {
-            *range = sampi_exact(row, range->max, true);
-            found = sampi_typical_cut(&head, typical, &band);
+            *range = sampi_row_exact(row, range->max, true);
+            found = sampi_row_typical_cut(&head, typical, &band);
         }
         if (found == SAMPI_FOUND) {
             *row = head;
@@ -15280,22 +15298,22 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_typical typical;
     typical.share = sampi_share(s->u.cut.p);
     typical.min_keep = s->u.cut.min_keep;
-    sampi_range_of(row, &typical.range, true);
-    if (!sampi_is_compact(row)) {
-        if (sampi_typical_head(row, &typical)) return SAMP_OK;
+    sampi_row_range_of(row, &typical.range, true);
+    if (!sampi_row_is_compact(row)) {
+        if (sampi_row_typical_head(row, &typical)) return SAMP_OK;
         if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below computes the exact sums */
-        sampi_compact(row);
+        sampi_row_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
     if (row->n > 4 * SAMPI_SMALL) {
         for (int tries = 0; tries < 3; tries++) {
-            sampi_band band = sampi_typical_guess(row, &typical, tries);
-            if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
+            sampi_band band = sampi_row_typical_guess(row, &typical, tries);
+            if (sampi_row_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* all tokens: with exact sums the cut is among them */
-    if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
-    (void)sampi_typical_cut(row, &typical, &all);
+    sampi_band all = sampi_row_band_above(-FLT_MAX); /* all tokens: with exact sums the cut is among them */
+    if (!typical.range.is_exact) typical.range = sampi_row_exact(row, typical.range.max, true);
+    (void)sampi_row_typical_cut(row, &typical, &all);
     return SAMP_OK;
 }
 
@@ -15304,7 +15322,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
   tail_free cuts by the second differences of the sorted probabilities. */
 
 /* Returns the logits of a compact row, the largest first. */
-static float *sampi_sorted_logits(const sampi_row *row)
+static float *sampi_row_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *w = row->work->w;
@@ -15326,13 +15344,13 @@ static float *sampi_sorted_logits(const sampi_row *row)
 
 /* Cuts a compact row in which up to `rest` tokens are missing; all missing tokens have smaller logits than the row's.
    */
-static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
+static bool sampi_row_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
     size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0, beyond = 0;
     if (n <= 2) return rest == 0;
-    const float *l = sampi_sorted_logits(row);
+    const float *l = sampi_row_sorted_logits(row);
     const uint64_t z = k->weights(l, n, max, w, NULL);
     for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w + i);
     if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
@@ -15347,7 +15365,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     if (i + 2 == n) return rest == 0;
     if (i > keep) keep = i;
     if (rest && (run <= bound_hi || keep > n)) return false;
-    if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
+    if (keep < n) sampi_row_cut_at(row, l[keep - 1], keep);
     return true;
 }
 
@@ -15355,15 +15373,15 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);
-    for (size_t want = 256; !sampi_is_compact(row) && want < row->n / 8; want *= 8) {
+    for (size_t want = 256; !sampi_row_is_compact(row) && want < row->n / 8; want *= 8) {
         sampi_row head = *row;
-        sampi_gather_first(&head, want);
-        if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
+        sampi_row_gather_first(&head, want);
+        if (!sampi_row_tail_cut(&head, s, max, row->n - head.n)) continue;
         *row = head;
         return SAMP_OK;
     }
-    sampi_compact(row);
-    (void)sampi_tail_cut(row, s, max, 0);
+    sampi_row_compact(row);
+    (void)sampi_row_tail_cut(row, s, max, 0);
     return SAMP_OK;
 }
 
@@ -15380,7 +15398,7 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     sampi_row best = *row; /* a copy, because log-probabilities are computed from the row */
     size_t i = 0;
     (void)s;
-    sampi_gather_first(&best, 1);
+    sampi_row_gather_first(&best, 1);
     while (best.x[i] != best.top) i++;
     row->token = best.id[i];
     return SAMP_OK;
@@ -15400,26 +15418,26 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
     const float floor = sampi_envelope_floor(row->r, max, row->floor); /* computed once for all pieces */
     sampi_pieces it;
     uint64_t total = 0;
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);)
         row->k->envelope(it.x, it.n, row->r, max, floor, tile + it.at / SAMPI_TILE);
-    for (size_t t = 0; t < sampi_n_tiles(row->n); t++) total += tile[t];
+    for (size_t t = 0; t < sampi_row_n_tiles(row->n); t++) total += tile[t];
     return total;
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* Computes the random times of those tokens of a tile that may still win gumbel's race, which the smallest time wins.
    */
-static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
+static void sampi_row_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
     const uint32_t key[2] = { (uint32_t)race->seed, (uint32_t)(race->seed >> 32) };
     const uint32_t counter[3] = { (uint32_t)race->position, (uint32_t)(race->position >> 32), race->stream };
     const double most = race->time * (double)sum * 70368744177664.0 * (1.0 + 1.0 / 549755813888.0); /* 2^46 */
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
-    const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
-    sampi_tile_at(it, t * SAMPI_TILE);
+    const int32_t *id = sampi_row_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
+    sampi_row_tile_at(it, t * SAMPI_TILE);
     if (row->array) { /* a view of an array has indices in place of ids */
-        for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
+        for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_row_id_at(row, it->at + i)].id;
         id = room;
     }
     size_t hits = row->k->race(counter, key, id, (int32_t)it->at, it->n,
@@ -15427,32 +15445,32 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     for (size_t k = 0; k < hits; k++) {
         size_t i = (size_t)hit[k];
         if (it->x[i] < row->floor) continue;
-        sampi_race_run(race, sampi_logit_of(row, it->x[i]), id ? id[i] : (int32_t)(it->at + i), it->at + i);
+        sampi_race_run(race, sampi_row_logit_of(row, it->x[i]), id ? id[i] : (int32_t)(it->at + i), it->at + i);
     }
 }
 
 /* Runs a race over a row. */
-static void sampi_race_row(const sampi_row *row, sampi_race *race)
+static void sampi_row_race_row(const sampi_row *row, sampi_race *race)
 {
     uint64_t *tile = row->work->sum;
     size_t first = 0;
     sampi_pieces it;
     (void)sampi_row_envelope(row, race->max, tile);
-    for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
+    for (size_t t = 1; t < sampi_row_n_tiles(row->n); t++)
         if (tile[t] > tile[first]) first = t;
-    sampi_start(&it, row);
-    sampi_race_tile(race, &it, first, tile[first]);
+    sampi_row_start(&it, row);
+    sampi_row_race_tile(race, &it, first, tile[first]);
     tile[first] = 0;
-    for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
-        if (tile[t]) sampi_race_tile(race, &it, t, tile[t]);
+    for (size_t t = 0; t < sampi_row_n_tiles(row->n); t++)
+        if (tile[t]) sampi_row_race_tile(race, &it, t, tile[t]);
 }
 
 /* Applies gumbel: selects the winner of its race, the token with the smallest random time. */
 static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 {
     sampi_race race = sampi_race_of(s, sampi_row_max(row));
-    sampi_race_row(row, &race);
-    row->token = sampi_id_at(row, race.index);
+    sampi_row_race_row(row, &race);
+    row->token = sampi_row_id_at(row, race.index);
     return SAMP_OK;
 }
 #endif
@@ -15464,20 +15482,20 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     float max = sampi_row_max(row);
     uint64_t total = sampi_row_envelope(row, max, tile);
     sampi_pieces it;
-    sampi_start(&it, row);
+    sampi_row_start(&it, row);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
         uint64_t left = sampi_mulhi(random[0], total), q;
         size_t t = 0, i = 0;
         while (tile[t] <= left) left -= tile[t++];
-        sampi_tile_at(&it, t * SAMPI_TILE);
+        sampi_row_tile_at(&it, t * SAMPI_TILE);
         for (;; i++) {
-            q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_logit_of(row, it.x[i])) : 0;
+            q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_row_logit_of(row, it.x[i])) : 0;
             if (q > left) break;
             left -= q;
         }
-        row->token = sampi_id_at(row, it.at + i);
-        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_of(row, it.x[i]))) return SAMP_OK;
+        row->token = sampi_row_id_at(row, it.at + i);
+        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_row_logit_of(row, it.x[i]))) return SAMP_OK;
     }
 }
 
@@ -15485,11 +15503,12 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
-    if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
+    if (!row->x || row->r != 1.0f || row->n_change) sampi_row_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(&s->u.adaptive);
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* all steps for a tile while it is in the CPU's cache */
+    for (sampi_row_start(&it, row);
+         sampi_row_next_tile(&it);) { /* all steps for a tile while it is in the CPU's cache */
         float *to = l + it.at;
         row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
         row->k->adapt(to, it.n, 1.0f, aim);
@@ -15499,13 +15518,13 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     }
     sampi_row adapted =
         *row; /* scanning it overwrites the maxima of the dense row's lines, which are no longer used */
-    sampi_set_tokens(&adapted, l, row->id, row->n);
-    int status = sampi_scan(&adapted);
+    sampi_row_set_tokens(&adapted, l, row->id, row->n);
+    int status = sampi_row_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
     if (status) return status;
     row->token = adapted.token;
     s->now.pending = row->array ? row->array->data[row->token].id : row->token;
-    s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
+    s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_row_find_id(row, row->token)]) / z);
     *row = adapted; /* samp_apply writes these logits to the array */
     return SAMP_OK;
 }
@@ -15516,7 +15535,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 
 /* Draws among the kept tokens, and changes mu by the surprise of the drawn token. range: bounds of the sum of the kept
    tokens' weights, which mostly give the same mu; if they do not, or if range is NULL, the sum is computed exactly. */
-static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
+static SAMPI_CALLED int sampi_row_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
     sampi_range exact;
     int status = sampi_fast_dist(row, s);
@@ -15526,11 +15545,11 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
         exact.z_lo = exact.z_hi = (double)sampi_row_sums(row, exact.max, row->floor, false).above;
         range = &exact;
     }
-    float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    float l = sampi_row_logit_of(row, sampi_row_present(row, sampi_row_find_id(row, row->token)));
     double d = (double)range->max - (double)l;
     float mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_lo);
     if (mu != sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_hi))
-        mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, sampi_exact(row, range->max, false).z_lo);
+        mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, sampi_row_exact(row, range->max, false).z_lo);
     s->now.mu = mu;
     return SAMP_OK;
 }
@@ -15540,21 +15559,21 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
     double lo;
-    sampi_range_of(row, &range, false);
+    sampi_row_range_of(row, &range, false);
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
         if (lo > max) { /* not even the largest logit reaches the floor, so only the first token is kept */
-            sampi_keep_first(row, 1);
+            sampi_row_keep_first(row, 1);
             row->sorts = true;
             break;
         }
-        if (hi <= max && sampi_keep_between(row, lo, hi)) break;
+        if (hi <= max && sampi_row_keep_between(row, lo, hi)) break;
         if (range.is_exact) return SAMPI_DECLINED;
-        range = sampi_exact(row, range.max, false);
+        range = sampi_row_exact(row, range.max, false);
     }
     bool is_all = lo < (double)range.max - 29.0; /* true: the removed tokens have weight 0 */
-    return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
+    return sampi_row_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
 #define SAMPI_ZIPF_MAX 128 /* the largest m (tokens) that this code takes; llama.cpp's default is 100 */
@@ -15576,18 +15595,18 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 /* Applies mirostat (version 1) to a row. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
-    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
+    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_row_is_compact(row) || row->n_change) return SAMPI_DECLINED;
     size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
-    sampi_keep_first(&head, (size_t)s->u.mirostat.m);
+    sampi_row_keep_first(&head, (size_t)s->u.mirostat.m);
     sampi_zipf zipf = sampi_row_zipf(&head);
     size_t keep = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
     sampi_range range;
     if (keep < n)
-        sampi_keep_first(row, keep);
+        sampi_row_keep_first(row, keep);
     else
-        sampi_range_of(row, &range, false);
-    return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
+        sampi_row_range_of(row, &range, false);
+    return sampi_row_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/rows.h ---- */
@@ -15597,7 +15616,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 /* Returns the token id of element i of the row. If the row is a view of an array, its ids are indices in that array. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
-    samp_token id = sampi_id_at(row, i);
+    samp_token id = sampi_row_id_at(row, i);
     return row->array ? row->array->data[id].id : id;
 }
 
@@ -15606,7 +15625,7 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
 {
     const sampi_row *row = it->row;
     if (it->x[i] < row->floor) return;
-    const float l = sampi_logit_of(row, it->x[i]);
+    const float l = sampi_row_logit_of(row, it->x[i]);
     const uint64_t w = sampi_weight(max, l);
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
@@ -15618,8 +15637,8 @@ static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, 
     const double most = race->time * (double)sum * 274877906944.0 * (1.0 + 1.0 / 549755813888.0); /* 2^38 */
     if (most < 1.0) return;
     const uint32_t least = most < 16777215.0 ? (16777215u - (uint32_t)most) << 8 : 0;
-    sampi_tile_at(it, t * SAMPI_TILE);
-    if (sampi_is_compact(row) || row->array) {
+    sampi_row_tile_at(it, t * SAMPI_TILE);
+    if (sampi_row_is_compact(row) || row->array) {
         for (size_t i = 0; i < it->n; i++)
             if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least)
                 sampi_mark_run_at(race, it, max, i);
@@ -15640,15 +15659,15 @@ static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
     if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
     float max = sampi_row_max(row);
     (void)sampi_row_envelope(row, max, tile);
-    for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
+    for (size_t t = 1; t < sampi_row_n_tiles(row->n); t++)
         if (tile[t] > tile[first]) first = t;
     sampi_mark_start(&race, s, context, s->u.mark.is_behind);
-    sampi_start(&it, row);
+    sampi_row_start(&it, row);
     sampi_mark_tile(&race, &it, max, first, tile[first]);
     tile[first] = 0;
-    for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
+    for (size_t t = 0; t < sampi_row_n_tiles(row->n); t++)
         if (tile[t]) sampi_mark_tile(&race, &it, max, t, tile[t]);
-    row->token = sampi_id_at(row, race.index);
+    row->token = sampi_row_id_at(row, race.index);
     return SAMP_OK;
 }
 
@@ -15657,7 +15676,7 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];
     if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
-    sampi_compact(row);
+    sampi_row_compact(row);
     double *p = (double *)(void *)row->work->w, factor[2] = { 1.0, 1.0 };
     uint32_t *word = (uint32_t *)(void *)(p + row->n), depth = (uint32_t)s->u.mark.depth;
     sampi_words words;
@@ -15679,7 +15698,7 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
     }
     for (size_t i = 0; i < row->n; i++)
         row->work->x[i] = sampi_layer_logit(row->top, p[i] * factor[word[i] >> (depth - 1) & 1]);
-    int status = sampi_scan(row);
+    int status = sampi_row_scan(row);
     return status ? status : sampi_fast_dist(row, s);
 }
 
@@ -15689,15 +15708,15 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
     sampi_colours colours;
     const float delta = s->u.mark.delta;
     if (!sampi_mark_begin(s, context)) return SAMP_OK;
-    if (!sampi_is_compact(row)) sampi_flatten(row);
+    if (!sampi_row_is_compact(row)) sampi_row_flatten(row);
     sampi_colours_of(&colours, &s->u.mark, context);
     float *x = (float *)(uintptr_t)row->x;
-    const bool has_ids = sampi_is_compact(row) || row->array;
+    const bool has_ids = sampi_row_is_compact(row) || row->array;
     if (!has_ids) row->k->tint(&colours, 0, row->n, delta, x);
     for (size_t i = 0; has_ids && i < row->n; i++)
         if (!sampi_masked(x[i]) && sampi_is_green(&colours, (uint32_t)sampi_mark_id(row, i)))
             x[i] = sampi_green_logit(x[i], delta);
-    return sampi_scan(row);
+    return sampi_row_scan(row);
 }
 #endif
 /* ---- src/rows/flat.h ---- */
@@ -15709,10 +15728,10 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
    step by step. */
 #define SAMPI_MOST_MEMBERS 256
 
-static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
+static int sampi_row_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
     for (int32_t i = 0, all = sampi_n_active(s); i < all && n >= 0; i++)
-        n = sampi_members(s->u.chain.item[i], member, n);
+        n = sampi_row_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s) || sampi_is_clock(s)) return n;
     if (n == SAMPI_MOST_MEMBERS || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
     member[n] = s;
@@ -15729,12 +15748,13 @@ typedef struct sampi_flat_chain {
 } sampi_flat_chain;
 
 /* Lists the members of s, and those that the fast path runs. */
-static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
+static void sampi_row_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 {
-    flat->n_members = sampi_members(s, flat->member, 0);
+    flat->n_members = sampi_row_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* not listed, because the row already has this member's mask */
+    const sampi_sampler *done = sampi_life_first_mask(
+        s); /* not listed, because the row already has this member's mask */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
@@ -15750,23 +15770,26 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 }
 
 /* Does a member take no part in a draw? */
-static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
+static bool sampi_row_rests(const sampi_sampler *s)
+{
+    return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s);
+}
 
 /* Returns a chain's last member that takes part in a draw: if it selects, its token is the chain's. */
-static sampi_sampler *sampi_selector(sampi_sampler *s)
+static sampi_sampler *sampi_row_selector(sampi_sampler *s)
 {
     int32_t i = sampi_n_active(s);
-    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
-    return i > 0 ? sampi_selector(s->u.chain.item[i - 1]) : s;
+    while (i > 0 && sampi_row_rests(s->u.chain.item[i - 1])) i--;
+    return i > 0 ? sampi_row_selector(s->u.chain.item[i - 1]) : s;
 }
 
 /* Does a chain's draw leave no choice? */
-static bool sampi_selects_greedily(sampi_sampler *s) { return sampi_selector(s)->kind == SAMPI_GREEDY; }
+static bool sampi_row_selects_greedily(sampi_sampler *s) { return sampi_row_selector(s)->kind == SAMPI_GREEDY; }
 
 /* Returns the token that a replay gives, whatever is selected; -1 if the chain does not end with one. */
-static samp_token sampi_replayed(sampi_sampler *s)
+static samp_token sampi_row_replayed(sampi_sampler *s)
 {
-    s = sampi_selector(s);
+    s = sampi_row_selector(s);
     return s->kind == SAMPI_REPLAY ? sampi_replay_token(s) : -1;
 }
 
@@ -15776,17 +15799,20 @@ static samp_token sampi_replayed(sampi_sampler *s)
      tokens and the entropy; either of the row as it was given, or of the tokens that the chain has left. */
 
 /* Returns ln p of the logit l; ln_z is ln of the sum of all e^(l - max). */
-static float sampi_logprob_of(float l, float max, double ln_z)
+static float sampi_row_logprob_of(float l, float max, double ln_z)
 {
     return (float)((double)l - (double)max - ln_z) + 0.0f; /* -0 becomes +0 */
 }
 
 /* Returns the same; z is the sum of all weights. */
-static double sampi_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
-static float sampi_logprob(float l, float max, uint64_t z) { return sampi_logprob_of(l, max, sampi_ln_z(z)); }
+static double sampi_row_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
+static float sampi_row_logprob(float l, float max, uint64_t z)
+{
+    return sampi_row_logprob_of(l, max, sampi_row_ln_z(z));
+}
 
 /* Sets the entry of the drawn token. before: the number of tokens with a better rank. */
-static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
+static void sampi_row_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
     set->chosen.rank = (int32_t)before + 1;
@@ -15795,7 +15821,7 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
 }
 
 /* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. */
-static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
+static int32_t sampi_row_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;
     int32_t i = n < set->n_top ? n++ : n - 1;
@@ -15808,16 +15834,16 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
 
 /* Writes what follows from the sums: the n best tokens get their ranks, and they and the given tokens their
    log-probabilities in place of the logits; the entropy. */
-static void sampi_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums *sums)
+static void sampi_row_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums *sums)
 {
-    const double ln_z = sampi_ln_z(sums->z);
+    const double ln_z = sampi_row_ln_z(sums->z);
     set->n_top_found = n;
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].rank = i + 1;
-        set->top_logprobs[i].logprob = sampi_logprob_of(set->top_logprobs[i].logprob, sums->max, ln_z);
+        set->top_logprobs[i].logprob = sampi_row_logprob_of(set->top_logprobs[i].logprob, sums->max, ln_z);
     }
     for (int32_t i = 0; i < set->n_ids; i++)
-        set->id_logprobs[i] = sampi_logprob_of(set->id_logprobs[i], sums->max, ln_z);
+        set->id_logprobs[i] = sampi_row_logprob_of(set->id_logprobs[i], sums->max, ln_z);
     set->entropy = (float)sampi_entropy(sums);
 }
 
@@ -15827,28 +15853,28 @@ static sampi_sums sampi_row_told(const sampi_row *row)
     const bool by_logits = row->floor > -FLT_MAX || row->divided;
     sampi_sums sums = { sampi_row_max(row), 0, 0, 0, 0 };
     sampi_pieces it;
-    for (sampi_start(&it, row); by_logits ? sampi_next_logits(&it) : sampi_next_piece(&it);)
+    for (sampi_row_start(&it, row); by_logits ? sampi_row_next_logits(&it) : sampi_row_next_piece(&it);)
         row->k->sums(it.x, it.n, by_logits ? 1.0f : row->r, sums.max, INFINITY, true, &sums);
     return sums;
 }
 
 /* Returns a token's logit, or -INFINITY if the row does not have the token. */
-static float sampi_logit_left(const sampi_row *row, samp_token token)
+static float sampi_row_logit_left(const sampi_row *row, samp_token token)
 {
-    const size_t at = sampi_find_id(row, token);
-    const float x = at < row->n ? sampi_present(row, at) : -INFINITY;
-    return x < row->floor ? -INFINITY : sampi_logit_of(row, x);
+    const size_t at = sampi_row_find_id(row, token);
+    const float x = at < row->n ? sampi_row_present(row, at) : -INFINITY;
+    return x < row->floor ? -INFINITY : sampi_row_logit_of(row, x);
 }
 
 /* Returns how many tokens of a row come before a token with the logit l: those with a larger logit, or with the same
    logit and a smaller id. */
 static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
 {
-    float from = sampi_unscale(row, l), above = INFINITY; /* products beyond FLT_MAX are FLT_MAX */
-    if (l < FLT_MAX) above = sampi_unscale(row, sampi_next_up(l));
+    float from = sampi_row_unscale(row, l), above = INFINITY; /* products beyond FLT_MAX are FLT_MAX */
+    if (l < FLT_MAX) above = sampi_row_unscale(row, sampi_next_up(l));
     if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* elements with this logit that the floor masks */
     sampi_row before = *row;
-    before.n = sampi_find_id(row, token);
+    before.n = sampi_row_find_id(row, token);
     return sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above);
 }
 
@@ -15857,18 +15883,18 @@ static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
 static void sampi_row_logprobs(sampi_row *row, samp_token token, const sampi_sums *sums, samp_logprob_set *set,
                                bool is_raw)
 {
-    const float l = sampi_logit_left(row, token);
+    const float l = sampi_row_logit_left(row, token);
     const size_t before = is_raw || !sampi_masked(l) ? sampi_row_before(row, token, l) : sums->n;
     int32_t n = 0;
-    sampi_set_chosen(set, token, before, sampi_logprob(l, sums->max, sums->z));
-    for (int32_t i = 0; i < set->n_ids; i++) set->id_logprobs[i] = sampi_logit_left(row, set->ids[i]);
-    if (set->n_top) sampi_keep_first(row, (size_t)set->n_top);
-    for (size_t i = 0; set->n_top && i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
-    sampi_finish_set(set, n, sums);
+    sampi_row_set_chosen(set, token, before, sampi_row_logprob(l, sums->max, sums->z));
+    for (int32_t i = 0; i < set->n_ids; i++) set->id_logprobs[i] = sampi_row_logit_left(row, set->ids[i]);
+    if (set->n_top) sampi_row_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; set->n_top && i < row->n; i++) n = sampi_row_set_top(set, n, row->id[i], row->x[i]);
+    sampi_row_finish_set(set, n, sums);
 }
 
 /* Writes the log-probabilities of the array of candidates that a chain has left, for its selected token. */
-static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, const sampi_sums *sums,
+static void sampi_row_array_logprobs(samp_token_data_array *cur, samp_token token, const sampi_sums *sums,
                                  samp_logprob_set *set)
 {
     const size_t at = sampi_find_candidate(cur, token);
@@ -15876,7 +15902,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, c
     size_t before = 0;
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     if (sampi_masked(chosen.logit)) before = sums->n;
-    sampi_set_chosen(set, token, before, sampi_logprob(chosen.logit, sums->max, sums->z));
+    sampi_row_set_chosen(set, token, before, sampi_row_logprob(chosen.logit, sums->max, sums->z));
     for (int32_t i = 0; i < set->n_ids; i++) {
         const size_t k = sampi_find_candidate(cur, set->ids[i]);
         set->id_logprobs[i] = k < cur->size ? cur->data[k].logit : -INFINITY;
@@ -15888,11 +15914,11 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, c
         set->top_logprobs[i].token = cur->data[i].id;
         set->top_logprobs[i].logprob = cur->data[i].logit;
     }
-    sampi_finish_set(set, n, sums);
+    sampi_row_finish_set(set, n, sums);
 }
 
 /* Checks what is asked of one distribution of n tokens: numbers and ids in their ranges, memory for what is asked. */
-static int sampi_check_set(const samp_logprob_set *set, size_t n)
+static int sampi_row_check_set(const samp_logprob_set *set, size_t n)
 {
     const int32_t most = SAMP_MAX_TOP_LOGPROBS;
     if (set->n_top < 0 || set->n_top > most || set->n_ids < 0 || set->n_ids > most) return SAMP_E_RANGE;
@@ -15903,14 +15929,14 @@ static int sampi_check_set(const samp_logprob_set *set, size_t n)
 }
 
 /* Checks a request for log-probabilities, or NULL. */
-static int sampi_check_logprobs(const samp_logprobs *logprobs, size_t n)
+static int sampi_row_check_logprobs(const samp_logprobs *logprobs, size_t n)
 {
     if (!logprobs) return SAMP_OK;
-    const int status = sampi_check_set(&logprobs->raw, n);
+    const int status = sampi_row_check_set(&logprobs->raw, n);
     if (status) return status;
     const samp_support *support = logprobs->support;
     if (support && support->capacity && !support->tokens) return SAMP_E_NULL;
-    return sampi_check_set(&logprobs->processed, n);
+    return sampi_row_check_set(&logprobs->processed, n);
 }
 
 /* ---- src/rows/support.h ---- */
@@ -15929,28 +15955,28 @@ typedef struct sampi_support {
 } sampi_support;
 
 /* Also the search's guesses above the maximum have a weight. */
-static bool sampi_has_weight(const void *of, float l)
+static bool sampi_row_has_weight(const void *of, float l)
 {
     const float max = *(const float *)of;
     return l >= max || sampi_weight(max, l) > 0;
 }
 
 /* Returns the smallest logit whose weight is not 0. Weights are 0 from about 28.4 nats below the maximum on. */
-static float sampi_support_floor(float max)
+static float sampi_row_support_floor(float max)
 {
-    return sampi_least(sampi_has_weight, &max, sampi_finite((float)((double)max - 41.0 * SAMPI_LN2)));
+    return sampi_least(sampi_row_has_weight, &max, sampi_finite((float)((double)max - 41.0 * SAMPI_LN2)));
 }
 
 /* Begins a walk; the sums are of the tokens that are left. */
-static sampi_support sampi_open_support(const sampi_job *job, const sampi_sums *sums)
+static sampi_support sampi_row_open_support(const sampi_job *job, const sampi_sums *sums)
 {
-    const float least = sampi_support_floor(sums->max);
-    const sampi_support support = { job, job->logprobs->support, sums->max, least, sampi_ln_z(sums->z), 0, 0 };
+    const float least = sampi_row_support_floor(sums->max);
+    const sampi_support support = { job, job->logprobs->support, sums->max, least, sampi_row_ln_z(sums->z), 0, 0 };
     return support;
 }
 
 /* Returns the sum of the weights that n tokens, at most a tile, have in the row as given. */
-static uint64_t sampi_given_mass(const sampi_job *job, const int32_t *id, size_t n)
+static uint64_t sampi_row_given_mass(const sampi_job *job, const int32_t *id, size_t n)
 {
     float raw[SAMPI_TILE];
     sampi_sums sums = { job->top, 0, 0, 0, 0 };
@@ -15961,13 +15987,13 @@ static uint64_t sampi_given_mass(const sampi_job *job, const int32_t *id, size_t
 }
 
 /* Puts n tokens, at most a tile. Without the row as given (in slices) the mass is summed up elsewhere. */
-static void sampi_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
+static void sampi_row_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
 {
     samp_support *out = support->out;
-    if (support->job->data) support->mass += sampi_given_mass(support->job, id, n);
+    if (support->job->data) support->mass += sampi_row_given_mass(support->job, id, n);
     for (size_t i = 0; out->n <= out->capacity && i < n; i++) {
         out->tokens[support->n + i] = id[i];
-        if (out->logprobs) out->logprobs[support->n + i] = sampi_logprob_of(l[i], support->max, support->ln_z);
+        if (out->logprobs) out->logprobs[support->n + i] = sampi_row_logprob_of(l[i], support->max, support->ln_z);
     }
     support->n += n;
 }
@@ -15975,31 +16001,32 @@ static void sampi_put_support(sampi_support *support, const float *l, const int3
 /* Writes the support of a row. */
 static void sampi_row_support(const sampi_job *job, const sampi_row *row, const sampi_sums *sums)
 {
-    sampi_support support = sampi_open_support(job, sums);
+    sampi_support support = sampi_row_open_support(job, sums);
     float x[SAMPI_TILE + 16];
     int32_t id[SAMPI_TILE + 16];
     sampi_pieces it;
-    const float from = sampi_unscale(row, support.least);
+    const float from = sampi_row_unscale(row, support.least);
     support.out->n = sampi_row_count(row, from < row->floor ? row->floor : from, INFINITY);
-    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);) {
         const int32_t *ids = row->id ? row->id + it.at : NULL;
         const size_t n = row->k->collect(it.x, ids, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
-        sampi_put_support(&support, x, id, n);
+        sampi_row_put_support(&support, x, id, n);
     }
     support.out->mass = (double)support.mass;
 }
 
-static double sampi_score_by_id(const sampi_order *order, const samp_token_data *d)
+static double sampi_row_score_by_id(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
     return (double)d->id;
 }
 
 /* Writes the support of an array of candidates; only these tokens are left in the array, by ascending id. */
-static SAMPI_COLD void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
+static SAMPI_COLD void sampi_row_array_support(const sampi_job *job, samp_token_data_array *cur,
+                                               const sampi_sums *sums)
 {
-    const sampi_order by_id = { sampi_score_by_id, 0.0, 0.0 };
-    sampi_support support = sampi_open_support(job, sums);
+    const sampi_order by_id = { sampi_row_score_by_id, 0.0, 0.0 };
+    sampi_support support = sampi_row_open_support(job, sums);
     samp_token_data *d = cur->data;
     size_t n = 0;
     bool ascends = true;
@@ -16016,56 +16043,56 @@ static SAMPI_COLD void sampi_array_support(const sampi_job *job, samp_token_data
         int32_t id[SAMPI_TILE];
         m = sampi_copy_logits(cur, at, x);
         for (size_t i = 0; i < m; i++) id[i] = d[at + i].id;
-        sampi_put_support(&support, x, id, m);
+        sampi_row_put_support(&support, x, id, m);
     }
     support.out->mass = (double)support.mass;
 }
 
 /* Writes the support of greedy, which draws one token, or none if a replay's token has been removed. */
-static SAMPI_COLD void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
+static SAMPI_COLD void sampi_row_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
 {
-    sampi_support support = sampi_open_support(job, sums);
+    sampi_support support = sampi_row_open_support(job, sums);
     const size_t n = !sampi_masked(l);
     support.out->n = n;
-    sampi_put_support(&support, &l, &token, n);
+    sampi_row_put_support(&support, &l, &token, n);
     support.out->mass = (double)support.mass;
 }
 
 /* Writes the processed log-probabilities and the support of a row from which `token` was drawn, if the job asks for
    them; afterwards the row may have only its first tokens. */
-static void sampi_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
+static void sampi_row_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
 {
     if (!job->logprobs) return;
     const sampi_sums sums = sampi_row_told(row);
-    if (job->logprobs->support && sampi_selects_greedily(job->s))
-        sampi_one_support(job, token, sampi_logit_left(row, token), &sums);
+    if (job->logprobs->support && sampi_row_selects_greedily(job->s))
+        sampi_row_one_support(job, token, sampi_row_logit_left(row, token), &sums);
     else if (job->logprobs->support)
         sampi_row_support(job, row, &sums);
     sampi_row_logprobs(row, token, &sums, &job->logprobs->processed, false);
 }
 
 /* The same of an array of candidates, which is no longer needed. */
-static void sampi_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
+static void sampi_row_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
 {
     if (!job->logprobs) return;
     const sampi_sums sums = sampi_sum(cur);
     const size_t at = sampi_find_candidate(cur, token);
     const float l = at < cur->size ? cur->data[at].logit : -INFINITY;
-    sampi_array_logprobs(cur, token, &sums, &job->logprobs->processed);
-    if (job->logprobs->support && sampi_selects_greedily(job->s))
-        sampi_one_support(job, token, l, &sums);
+    sampi_row_array_logprobs(cur, token, &sums, &job->logprobs->processed);
+    if (job->logprobs->support && sampi_row_selects_greedily(job->s))
+        sampi_row_one_support(job, token, l, &sums);
     else if (job->logprobs->support)
-        sampi_array_support(job, cur, &sums);
+        sampi_row_array_support(job, cur, &sums);
 }
 
 /* ---- src/rows/step.h ---- */
 /* ---- one sampler on the row ----
-  sampi_run_fast applies one member of a chain to the row by the fast function of the member's kind. */
+  sampi_row_run_fast applies one member of a chain to the row by the fast function of the member's kind. */
 
-static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
+static int sampi_row_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_row_compact(row);
     if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
     if (sampi_is_llama_cpp(member) && !(traits->flags & SAMPI_SAME_IN_LLAMA)) return SAMPI_DECLINED;
     member->at_position = position;
@@ -16089,7 +16116,7 @@ typedef struct sampi_view {
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
     sampi_order order;          /* the candidates' order, if the state is SORTED */
     unsigned state;             /* one of SAMPI_VIEW_... */
-    sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
+    sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_life_run */
 } sampi_view;
 
 /* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such sampler.
@@ -16121,7 +16148,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
                               : s != view->outer; /* no cut: a sampler alone reads each logit only once */
-    if (n <= SAMPI_SHORT_ARRAY || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
+    if (n <= SAMPI_SHORT_ARRAY || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_row_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
     view->own.candidate = (samp_token_data *)(void *)work->w; /* work->candidate may be the array itself */
@@ -16131,7 +16158,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     row->perf = &view->perf;
     row->array = view->cur;
     row->top = -INFINITY;
-    sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
+    sampi_row_set_tokens(row, copies ? work->own : NULL, NULL, n);
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
     if (!row->k->survey(d, n, copies ? work->own : NULL, work->line, &row->top)) return SAMPI_DECLINED;
     if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;
@@ -16149,7 +16176,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 /* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
-    return view->state < SAMPI_VIEW_DROPPED && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+    return view->state < SAMPI_VIEW_DROPPED && sampi_row_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
 /* Goes to the next tile of the array, and sets it->x to the logits that the row gives them; those that the row does not
@@ -16158,7 +16185,7 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
 {
     const sampi_row *row = it->row;
     const size_t n = view->cur->size;
-    if (!sampi_is_sparse(view)) return sampi_next_logits(it);
+    if (!sampi_is_sparse(view)) return sampi_row_next_logits(it);
     it->at += it->n;
     it->n = n - it->at < SAMPI_TILE ? n - it->at : SAMPI_TILE;
     it->x = it->buf;
@@ -16179,7 +16206,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     uint64_t z = 0;
     *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
     if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
-    for (sampi_start(&it, row); sampi_next_logits(&it);) z += row->k->weights(it.x, it.n, max, NULL, e + it.at);
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);)
+        z += row->k->weights(it.x, it.n, max, NULL, e + it.at);
     return z;
 }
 
@@ -16195,7 +16223,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     size_t before = 0;
     bool is_sparse = sampi_is_sparse(view), dropped = view->state >= SAMPI_VIEW_DROPPED;
     for (size_t i = 0; dropped && i < row->n; i++) d[i] = d[row->id[i]];
-    for (sampi_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
+    for (sampi_row_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
         if (is_sparse && it.passed == before)
             memset(p, 0, sizeof p); /* all masked */
         else if (sums) {
@@ -16219,7 +16247,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     const bool dropped = view->state >= SAMPI_VIEW_DROPPED, sorts = view->state == SAMPI_VIEW_SORTED;
     if (view->state == SAMPI_VIEW_CLOSED) return;
     if (dropped) {
-        sampi_compact(row);
+        sampi_row_compact(row);
         n = row->n;
     }
     if (sums && index >= 0) {
@@ -16234,7 +16262,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     cur->size = n;
     cur->sorted = false;
     view->state = SAMPI_VIEW_CLOSED;
-    if (sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
+    if (sorts) sampi_sort(&view->order, cur, 0, n, sampi_row_memory_of(row->work));
     cur->sorted = sorts && !view->order.score;
     if (index < 0) return;
     cur->selected = (int64_t)(sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
@@ -16292,7 +16320,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     sampi_row *row = &view->row;
-    if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_row_compact(row);
     row->sorts = false;
     const bool selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
                only_shows = flags & SAMPI_ONLY_SHOWS, by_score = s->kind == SAMPI_TYPICAL,
@@ -16306,13 +16334,13 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     if (few_stay && n <= 2) return SAMPI_DECLINED;
     if (by_chance && view->state < SAMPI_VIEW_DROPPED && n < view->cur->size) return SAMPI_DECLINED;
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
-    int status = only_shows ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
+    int status = only_shows ? SAMP_OK : sampi_row_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
     if (by_chance) {
         drops = sampi_row_count(row, -FLT_MAX, INFINITY) < n;
         shows = shows && drops;
     }
-    unsigned state = row->floor > -FLT_MAX || sampi_is_compact(row) ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
+    unsigned state = row->floor > -FLT_MAX || sampi_row_is_compact(row) ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (drops) state = SAMPI_VIEW_DROPPED;
     if (row->sorts || (flags & SAMPI_SORTS && !only_shows)) state = SAMPI_VIEW_SORTED;
     if (view->state < state) view->state = state;
@@ -16321,10 +16349,10 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
-    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_SHORT_ARRAY;
+    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_row_is_compact(row) && row->n <= SAMPI_SHORT_ARRAY;
     if (shows || selects || is_short || by_score || only_shows)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
-    if (only_shows) sampi_sort_all(view->cur, sampi_memory_of(row->work)); /* masked candidates too */
+    if (only_shows) sampi_sort_all(view->cur, sampi_row_memory_of(row->work)); /* masked candidates too */
     return SAMP_OK;
 }
 
@@ -16341,15 +16369,15 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (view->state && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     const bool is_llama = sampi_is_llama_cpp(s), has_views = sampi_idles(s) || sampi_has_views(s);
     if (!view->state) status = has_views ? sampi_open_view(view, s) : (int)SAMPI_DECLINED;
-    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
+    if (status == SAMPI_DECLINED) return sampi_life_run(s, view->cur, position, &view->ordinal);
     if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
-        view->cur->selected = -1; /* as in sampi_run */
-    view->ordinal.has_llama_cpp |= is_llama; /* as in sampi_run */
+        view->cur->selected = -1; /* as in sampi_life_run */
+    view->ordinal.has_llama_cpp |= is_llama; /* as in sampi_life_run */
     view->ordinal.is_checked = false;
     status = sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
-    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
+    return status == SAMPI_DECLINED ? sampi_life_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
 /* Applies a custom sampler to the array, and checks the candidates that it leaves. */
@@ -16358,14 +16386,14 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     samp_token_data_array *cur = view->cur;
     sampi_close_view(view, NULL, -1);
     int status = samp_status(&s->base, NULL);
-    view->ordinal.has_llama_cpp |= sampi_is_llama_cpp(s); /* as in sampi_run */
+    view->ordinal.has_llama_cpp |= sampi_is_llama_cpp(s); /* as in sampi_life_run */
     view->ordinal.is_checked = false;
-    if (!status) status = sampi_call_custom(s, cur);
+    if (!status) status = sampi_life_call_custom(s, cur);
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
         return SAMP_OK;
     view->state = SAMPI_VIEW_CLOSED;
-    return sampi_check_left(s, cur);
+    return sampi_life_check_left(s, cur);
 }
 
 /* Applies s to the view or the array; a chain member by member. Returns the first error. */
@@ -16398,9 +16426,9 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     int status = SAMP_OK;
     view.ordinal = *ordinal;
     for (int i = from; i < n && !status; i++) {
-        view.ordinal.ends_draw = i + 1 == n && !sampi_has_array(job->work);
-        status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
-                                            : sampi_run(member[i], cur, job->s->position, &view.ordinal);
+        view.ordinal.ends_draw = i + 1 == n && !sampi_row_has_array(job->work);
+        status = sampi_row_has_array(job->work) ? sampi_view_walk(&view, member[i])
+                                            : sampi_life_run(member[i], cur, job->s->position, &view.ordinal);
     }
     if (!status) sampi_close_view(&view, NULL, -1);
     return status;
@@ -16419,21 +16447,21 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_SHORT_ARRAY) return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_SHORT_ARRAY) return sampi_life_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
-    view.ordinal.has_llama_cpp = sampi_is_llama_cpp(s); /* as in sampi_run */
+    view.ordinal.has_llama_cpp = sampi_is_llama_cpp(s); /* as in sampi_life_run */
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
     status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
-    sampi_moves(s);
-    sampi_save_state(s);
-    status = is_short ? sampi_run_checked(s, cur, s->position, &view.ordinal) : sampi_view_walk(&view, s);
+    sampi_life_moves(s);
+    sampi_life_save_state(s);
+    status = is_short ? sampi_life_run_checked(s, cur, s->position, &view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
-    return sampi_end_draw(s, status);
+    return sampi_life_end_draw(s, status);
 }
 
 /* ---- src/run/again.h ---- */
@@ -16443,7 +16471,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
 /* Returns the chain's last member if it is a ras for which this token is drawn again; else NULL. */
 static sampi_sampler *sampi_must_repeat(sampi_sampler *s, samp_token token)
 {
-    s = sampi_selector(s);
+    s = sampi_row_selector(s);
     return s->kind == SAMPI_RAS && sampi_ras_repeats(s, token) ? s : NULL;
 }
 
@@ -16465,10 +16493,10 @@ static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *
         status = sampi_forbid_again(s->u.chain.item[i], done, row, cur);
     if (status || sampi_is_chain(s) || s == done || !sampi_forbids(s)) return status;
     if ((status = sampi_check(cur))) return status;
-    status = sampi_is_custom(s) ? sampi_call_custom(s, cur) : sampi_traits_of(s->kind)->apply(s, cur);
+    status = sampi_is_custom(s) ? sampi_life_call_custom(s, cur) : sampi_traits_of(s->kind)->apply(s, cur);
     for (size_t i = 0; i < cur->size; i++) {
         samp_token_data *d = &cur->data[i];
-        if (!sampi_masked(d->logit)) d->logit = sampi_present(row, (size_t)d->id);
+        if (!sampi_masked(d->logit)) d->logit = sampi_row_present(row, (size_t)d->id);
     }
     return status;
 }
@@ -16478,10 +16506,10 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
 {
     sampi_row row;
     samp_token_data_array cur = { NULL, 0, -1, false };
-    int status = sampi_open_row(&row, job);
+    int status = sampi_row_open_row(&row, job);
     if (!status && sampi_forbids(job->s)) {
         cur = sampi_row_array(&row);
-        status = sampi_forbid_again(job->s, sampi_first_mask(job->s), &row, &cur);
+        status = sampi_forbid_again(job->s, sampi_life_first_mask(job->s), &row, &cur);
         if (!status) status = sampi_check(&cur);
     }
     if (status) return status;
@@ -16495,9 +16523,9 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
     status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (status) return status;
     if (cur.data)
-        sampi_tell_array(job, &cur, *token);
+        sampi_row_tell_array(job, &cur, *token);
     else
-        sampi_tell_row(job, &row, *token);
+        sampi_row_tell_row(job, &row, *token);
     return SAMP_OK;
 }
 
@@ -16509,13 +16537,13 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
    them. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
-    *token = sampi_replayed(job->s);
+    *token = sampi_row_replayed(job->s);
     if (*token < 0) *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status) sampi_tell_array(job, cur, *token);
+    if (!status) sampi_row_tell_array(job, cur, *token);
     return status;
 }
 
@@ -16528,7 +16556,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_tell_row(job, before, *token);
+    if (!status && job->logprobs) sampi_row_tell_row(job, before, *token);
     return status;
 }
 
@@ -16538,7 +16566,7 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
                                             samp_token *token)
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
-    if (!status && sampi_replayed(job->s) < 0) status = sampi_check_selected(cur);
+    if (!status && sampi_row_replayed(job->s) < 0) status = sampi_life_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
 }
 
@@ -16601,33 +16629,33 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_flat_chain flat;
     bool sorted = false;
     int i = 0, status;
-    sampi_make_flat(&flat, s);
+    sampi_row_make_flat(&flat, s);
     const bool is_llama = flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0]), whole = flat.whole && !is_llama;
     sampi_ordinals ordinal = { { 0 }, is_llama, false, false, job->work };
     sampi_sampler *const *list = whole ? flat.list : flat.member;
-    const sampi_sampler *done = is_llama ? sampi_first_mask(s) : NULL;
+    const sampi_sampler *done = is_llama ? sampi_life_first_mask(s) : NULL;
     const int n = whole ? flat.n : flat.n_members,
               end = whole      ? n
                     : is_llama ? sampi_known_to_llama(&flat, done, &sorted)
                                : sampi_known_members(&flat, &sorted);
     if (end == 0) return SAMPI_DECLINED;
     if (whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS) return SAMPI_DECLINED;
-    if ((status = sampi_open_row(&row, job))) return status;
-    sampi_save_state(s);
+    if ((status = sampi_row_open_row(&row, job))) return status;
+    sampi_life_save_state(s);
     for (; i < end && status == SAMP_OK; i += status == SAMP_OK)
-        if (!list[i]->off && list[i] != done) status = sampi_run_fast(&row, list[i], s->position, &ordinal);
+        if (!list[i]->off && list[i] != done) status = sampi_row_run_fast(&row, list[i], s->position, &ordinal);
     if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
-        return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
+        return sampi_life_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
     /* the draw continues step by step, with list[i] */
-    if (!status || row.floor > -FLT_MAX) sampi_compact(&row);
+    if (!status || row.floor > -FLT_MAX) sampi_row_compact(&row);
     if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
-        sampi_restore_state(s);
+        sampi_life_restore_state(s);
         return SAMPI_DECLINED;
     }
     samp_token_data_array cur = sampi_row_array(&row);
-    if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_memory_of(job->work));
+    if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_row_memory_of(job->work));
     s->perf.n_steps += !is_llama;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
+    return sampi_life_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }
 
 /* ---- src/run/sample.h ---- */
@@ -16641,15 +16669,15 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     const sampi_ordinals ordinal = { { 0 }, false, true, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
-    int status = sampi_open_row(&row, job);
+    int status = sampi_row_open_row(&row, job);
     if (status) return status;
     samp_token_data_array cur = sampi_row_array(&row);
-    sampi_save_state(s);
-    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
+    sampi_life_save_state(s);
+    return sampi_life_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* Applies the mask of a chain's first member (sampi_first_mask): the job's mask becomes that member's mask, combined
-   with the job's own. */
+/* Applies the mask of a chain's first member (sampi_life_first_mask): the job's mask becomes that member's mask,
+   combined with the job's own. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -16698,14 +16726,16 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    sampi_moves(s);
+    sampi_life_moves(s);
     sampi_job masked = *job;
-    sampi_sampler *first = sampi_first_mask(s);
-    int status = sampi_is_short(s, job->n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&masked, first) : SAMP_OK;
+    sampi_sampler *first = sampi_life_first_mask(s);
+    int status = sampi_life_is_short(s, job->n) ? (int)SAMP_E_RANGE
+                 : first                        ? sampi_mask_job(&masked, first)
+                                                : SAMP_OK;
     /* raw log-probabilities are those of all logits, so those that only the sampler `first` masks are checked (for NaN
        and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        status = sampi_open_row(&row, job);
+        status = sampi_row_open_row(&row, job);
     if (job->logprobs && job->logprobs->support)
         masked.top = sampi_use()->maxima(job->data, job->dtype, job->mask, job->n, job->work->line);
     if (!status) status = sampi_draw_fast(&masked, &token);
@@ -16713,7 +16743,7 @@ static samp_token sampi_sample(const sampi_job *job)
         s->perf.n_steps++;
         status = sampi_draw_by_steps(&masked, &token);
     }
-    if (!status && job->logprobs && sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
+    if (!status && job->logprobs && sampi_row_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
         sampi_tell_given(&row, token, job->logprobs);
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
@@ -16800,7 +16830,7 @@ static SAMPI_COLD double sampi_trail_mass(const sampi_trail *trail)
     for (size_t i = 0; i < trail->cur.size; i++) {
         if (!sampi_masked(trail->cur.data[i].logit)) id[n++] = trail->cur.data[i].id;
         if (n < SAMPI_TILE && i + 1 < trail->cur.size) continue;
-        mass += sampi_given_mass(trail->job, id, n);
+        mass += sampi_row_given_mass(trail->job, id, n);
         n = 0;
     }
     return (double)mass / (double)trail->raw.z;
@@ -16814,7 +16844,7 @@ static SAMPI_COLD int sampi_follow(sampi_trail *trail, sampi_sampler *s)
         status = sampi_follow(trail, s->u.chain.item[i]);
     if (status || sampi_is_chain(s) || sampi_idles(s)) return status;
     const bool had = !sampi_masked(sampi_trail_logit(trail));
-    if ((status = sampi_run(s, &trail->cur, trail->job->s->position, &trail->ordinal))) return status;
+    if ((status = sampi_life_run(s, &trail->cur, trail->job->s->position, &trail->ordinal))) return status;
     if ((status = sampi_check(&trail->cur))) return status;
     const float l = sampi_trail_logit(trail);
     if (had && sampi_masked(l)) trail->removed_by = samp_name(&s->base);
@@ -16833,18 +16863,18 @@ static SAMPI_COLD int sampi_walk_trail(sampi_trail *trail, sampi_job *job, samp_
                                        size_t n_vocab, sampi_row *raw)
 {
     int status = sampi_make_job(job, sampler, logits, n_vocab, NULL);
-    if (!status && (trail->token < 0 || (size_t)trail->token >= n_vocab || sampi_is_short(job->s, n_vocab)))
+    if (!status && (trail->token < 0 || (size_t)trail->token >= n_vocab || sampi_life_is_short(job->s, n_vocab)))
         status = SAMP_E_RANGE;
-    if (!status) status = sampi_open_row(raw, job);
+    if (!status) status = sampi_row_open_row(raw, job);
     if (status) return status;
     trail->job = job;
     trail->raw = trail->left = sampi_row_told(raw);
     job->top = trail->raw.max;
     trail->cur = sampi_row_array(raw);
     if (sampi_masked(sampi_trail_logit(trail))) trail->removed_by = "mask";
-    sampi_save_state(job->s);
+    sampi_life_save_state(job->s);
     status = sampi_follow(trail, job->s);
-    sampi_restore_state(job->s);
+    sampi_life_restore_state(job->s);
     return status;
 }
 
@@ -16859,9 +16889,9 @@ SAMP_API SAMPI_COLD int samp_score(samp_sampler *chain, const float *logits, siz
     trail.token = token;
     const int status = out ? sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw) : (int)SAMP_E_NULL;
     if (status) return status;
-    const float l = sampi_logit_left(&raw, token);
-    out->raw = sampi_logprob(l, trail.raw.max, trail.raw.z);
-    out->processed = sampi_logprob(sampi_trail_logit(&trail), trail.left.max, trail.left.z);
+    const float l = sampi_row_logit_left(&raw, token);
+    out->raw = sampi_row_logprob(l, trail.raw.max, trail.raw.z);
+    out->processed = sampi_row_logprob(sampi_trail_logit(&trail), trail.left.max, trail.left.z);
     out->rank = (int32_t)sampi_row_before(&raw, token, l) + 1;
     out->removed_by = trail.removed_by;
     return SAMP_OK;
@@ -17440,7 +17470,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
     for (size_t i = 0; draft->logprobs && i <= draft->n; i++) {
-        const int status = sampi_check_logprobs(&draft->logprobs[i], n_vocab);
+        const int status = sampi_row_check_logprobs(&draft->logprobs[i], n_vocab);
         if (status) return status;
     }
     if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* this method does not use the probabilities */
@@ -17612,7 +17642,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     sampi_job job;
     int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
     (void)what;
-    if (status || (status = sampi_check_logprobs(lp, job.n))) return status;
+    if (status || (status = sampi_row_check_logprobs(lp, job.n))) return status;
     job.logprobs = lp;
     return sampi_sample(&job);
 }
@@ -17647,7 +17677,7 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     }
     for (size_t r = 0; r < batch->n_rows && have < n; r++) {
         sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
-        if (w && w->n < batch->n_vocab && sampi_reserve(w, batch->n_vocab, false) == SAMP_OK) work[have++] = w;
+        if (w && w->n < batch->n_vocab && sampi_row_reserve(w, batch->n_vocab, false) == SAMP_OK) work[have++] = w;
     }
     return have;
 }
@@ -17737,7 +17767,7 @@ SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_lo
         sampi_job job;
         status = sampi_batch_job(s, logits, r, &s->work, &job);
         job.logprobs = logits->logprobs ? &logits->logprobs[r] : NULL;
-        if (status || (status = sampi_check_logprobs(job.logprobs, job.n))) return status;
+        if (status || (status = sampi_row_check_logprobs(job.logprobs, job.n))) return status;
         const samp_token token = sampi_sample(&job);
         if (token < 0) return token;
         if (token != tokens[r]) return (int64_t)r;
@@ -17753,10 +17783,10 @@ static SAMPI_COLD int sampi_raw_row(const samp_logits *logits, size_t r, sampi_w
     sampi_job job;
     sampi_row row;
     int status = sampi_batch_job(&none, logits, r, work, &job);
-    if (!status) status = sampi_check_set(&told->raw, job.n);
+    if (!status) status = sampi_row_check_set(&told->raw, job.n);
     const samp_token token = told->raw.chosen.token;
     if (!status && (token < -1 || (token >= 0 && (size_t)token >= job.n))) status = SAMP_E_RANGE;
-    if (!status) status = sampi_open_row(&row, &job);
+    if (!status) status = sampi_row_open_row(&row, &job);
     if (status) return status;
     const sampi_sums sums = sampi_row_told(&row);
     const double before = told->raw.cumulative_logprob;
@@ -17780,7 +17810,7 @@ SAMP_API SAMPI_COLD int samp_raw_logprobs(const samp_logits *logits)
     if ((status = sampi_check_batch(NULL, &checked))) return status;
     int n = sampi_batch_threads(logits), have = 0;
     memset(work, 0, sizeof work);
-    while (have < n && sampi_reserve(&work[have], logits->n_vocab, false) == SAMP_OK) have++;
+    while (have < n && sampi_row_reserve(&work[have], logits->n_vocab, false) == SAMP_OK) have++;
     if (have == 0) return SAMP_E_NOMEM;
     long long n_rows = (long long)logits->n_rows, wrong = n_rows;
     int first = SAMP_OK;
@@ -17853,7 +17883,7 @@ SAMP_API SAMPI_HOT int samp_guide(const float *cond, const float *uncond, size_t
   A state can only be loaded into a sampler with the same settings. */
 
 /* Adds a sampler's parameters to the hash: first the floats, then the integers, as version 1 of the format has them. */
-static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
+static void sampi_life_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     for (int integers = 0; integers < 2; integers++)
@@ -17876,14 +17906,14 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 }
 
 /* Adds to the hash everything that decides what a sampler does, except its state. */
-static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+static SAMPI_COLD void sampi_life_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_mix_text(hash, traits->name);
     sampi_mix_text(hash, samp_name(&s->base)); /* a custom sampler's own name */
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
-    sampi_mix_fields(hash, s);
+    sampi_life_mix_fields(hash, s);
     if (traits->hooks->settings && !s->status)
         traits->hooks->settings(s, hash); /* a sampler that carries an error has no arrays to hash */
 }
@@ -17894,7 +17924,7 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 {
     sampi_mix(hash, s->u.chain.ring.cap);
     sampi_mix(hash, (uint32_t)s->u.chain.n);
-    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_life_settings(s->u.chain.item[i], hash);
 }
 
 /* ---- a sampler's part, and the public functions ----
@@ -17911,10 +17941,10 @@ static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 
 /* Can the state of s and all its members be saved? The library cannot save the context (ctx) of a user's sampler, so a
    custom sampler with a context cannot be saved or loaded, unless its kind has the hook `state`. */
-static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
+static SAMPI_COLD bool sampi_life_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (!sampi_can_keep(s->u.chain.item[i])) return false;
+        if (!sampi_life_can_keep(s->u.chain.item[i])) return false;
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
@@ -17929,10 +17959,10 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 }
 
 /* Returns the hash of all settings of s and its members. */
-static uint64_t sampi_fingerprint(const sampi_sampler *s)
+static uint64_t sampi_life_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
-    sampi_settings(s, &hash);
+    sampi_life_settings(s, &hash);
     return hash;
 }
 
@@ -17947,17 +17977,17 @@ static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, samp
 
 /* Returns the reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or
    a custom sampler has a context. */
-static int sampi_state_status(const samp_sampler *s)
+static int sampi_life_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
-    return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
+    return status || sampi_life_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
 /* Runs the same functions as samp_state_save, without memory to write to, so the size is the same. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
-    if (sampi_state_status(s)) return 0;
+    if (sampi_life_state_status(s)) return 0;
     sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode the sampler is only read */
     return io.at + 8;
 }
@@ -17966,16 +17996,16 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
-    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    int status = bytes ? sampi_life_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
-    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_fingerprint((const sampi_sampler *)s), &io);
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_life_fingerprint((const sampi_sampler *)s), &io);
     sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
     return SAMP_OK;
 }
 
 /* Frees what a failed load has made, and returns the status of the load. */
-static SAMPI_COLD int sampi_load_failed(sampi_io *io)
+static SAMPI_COLD int sampi_life_load_failed(sampi_io *io)
 {
     if (io->made) io->unmake(io->made);
     if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
@@ -17988,13 +18018,13 @@ static SAMPI_COLD int sampi_load_failed(sampi_io *io)
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
-    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    int status = bytes ? sampi_life_state_status(s) : SAMP_E_NULL;
     if (status) return status;
-    uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
+    uint64_t fingerprint = sampi_life_fingerprint((const sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
-    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_life_load_failed(&io);
     io.mode = SAMPI_READ; /* all bytes are checked: from here on nothing can fail */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
@@ -18358,7 +18388,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (op->probs != SAMP_F32) status = sampi_op_convert(op, probs, x);
     if (status) return status;
     row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
-    status = sampi_max_status(row.top);
+    status = sampi_row_max_status(row.top);
     if (status) return status;
 
     bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
@@ -20124,7 +20154,7 @@ typedef struct sampi_tree {
 } sampi_tree;
 
 /* Counts a block in an account before the block is allocated. Returns false if the limit would be exceeded. */
-static bool sampi_account_add(sampi_account *account, size_t bytes)
+static bool sampi_grammar_account_add(sampi_account *account, size_t bytes)
 {
     if (!account) return true;
     sampi_account *all = account->all ? account->all : account;
@@ -20139,38 +20169,38 @@ static bool sampi_account_add(sampi_account *account, size_t bytes)
     account->full = true;
     return false;
 }
-static void sampi_account_subtract(sampi_account *account, size_t bytes)
+static void sampi_grammar_account_subtract(sampi_account *account, size_t bytes)
 {
     if (account) (void)SAMPI_SIZE_ADD(&(account->all ? account->all : account)->bytes, (size_t)0 - bytes);
 }
 
 /* Allocates a block that counts in an account, and frees such a block. */
-static void *sampi_account_allocate(sampi_account *account, size_t bytes)
+static void *sampi_grammar_account_allocate(sampi_account *account, size_t bytes)
 {
-    if (!sampi_account_add(account, bytes)) return NULL;
+    if (!sampi_grammar_account_add(account, bytes)) return NULL;
     void *block = SAMP_MALLOC(bytes);
-    if (!block) sampi_account_subtract(account, bytes);
+    if (!block) sampi_grammar_account_subtract(account, bytes);
     return block;
 }
-static void sampi_account_free(sampi_account *account, void *block, size_t bytes)
+static void sampi_grammar_account_free(sampi_account *account, void *block, size_t bytes)
 {
-    if (block) sampi_account_subtract(account, bytes);
+    if (block) sampi_grammar_account_subtract(account, bytes);
     SAMP_FREE(block);
 }
 
 /* Makes room for `cap` elements of `width` bytes. The old block counts too until the elements have moved. */
-static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
+static bool sampi_grammar_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
-    if (!sampi_account_add(vec->account, size)) return false;
+    if (!sampi_grammar_account_add(vec->account, size)) return false;
     void *data = SAMP_MALLOC(size);
     if (!data) {
-        sampi_account_subtract(vec->account, size);
+        sampi_grammar_account_subtract(vec->account, size);
         return false;
     }
     if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
     SAMP_FREE(vec->data);
-    sampi_account_subtract(vec->account, vec->size);
+    sampi_grammar_account_subtract(vec->account, vec->size);
     vec->data = data;
     vec->cap = cap;
     vec->size = size;
@@ -20178,35 +20208,35 @@ static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 }
 
 /* Doubles the array's room. If that exceeds the memory limit, a quarter is added instead. */
-static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
+static bool sampi_grammar_vec_grow(sampi_vec *vec, size_t width, int32_t least)
 {
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
     while (cap < least) cap *= 2;
-    if (sampi_vec_move(vec, width, cap)) return true;
+    if (sampi_grammar_vec_move(vec, width, cap)) return true;
     if (!vec->account || !vec->account->full) return false;
     if (some < least) some = least;
     if (some >= cap) return false;
     vec->account->full = false;
-    return sampi_vec_move(vec, width, some);
+    return sampi_grammar_vec_move(vec, width, some);
 }
 
 /* Adds `more` elements of `width` bytes at the end, which also increases vec->n. */
-static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
+static void *sampi_grammar_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if ((vec->n + more > vec->cap || !vec->data) && !sampi_vec_grow(vec, width, vec->n + more)) return NULL;
+    if ((vec->n + more > vec->cap || !vec->data) && !sampi_grammar_vec_grow(vec, width, vec->n + more)) return NULL;
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
 
 /* Returns the address of element i; NULL if the array has no memory yet. */
-static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+static void *sampi_grammar_vec_at(const sampi_vec *vec, size_t width, int32_t i)
 {
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
 /* Returns an empty array that counts its memory in the same account as `other`. */
-static sampi_vec sampi_vec_like(const sampi_vec *other)
+static sampi_vec sampi_grammar_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
@@ -20214,56 +20244,59 @@ static sampi_vec sampi_vec_like(const sampi_vec *other)
     return vec;
 }
 
-static void sampi_vec_free(sampi_vec *vec)
+static void sampi_grammar_vec_free(sampi_vec *vec)
 {
     SAMP_FREE(vec->data);
-    sampi_account_subtract(vec->account, vec->size);
-    *vec = sampi_vec_like(vec);
+    sampi_grammar_account_subtract(vec->account, vec->size);
+    *vec = sampi_grammar_vec_like(vec);
 }
 
 /* Shrinks an array that uses less than a quarter of its memory. */
-static void sampi_vec_trim(sampi_vec *vec, size_t width)
+static void sampi_grammar_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->account && vec->account->full;
-    if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
+    if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_grammar_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
     if (vec->account) vec->account->full = was_full;
 }
 
 /* Makes a hash table of int32_t with twice as many slots as `slots` has, but at least 64. All slots are free (-1). */
-static bool sampi_table_doubled(sampi_vec *made, const sampi_vec *slots)
+static bool sampi_grammar_table_doubled(sampi_vec *made, const sampi_vec *slots)
 {
-    sampi_vec more = sampi_vec_like(slots);
+    sampi_vec more = sampi_grammar_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
-    if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
+    if (!sampi_grammar_vec_add(&more, sizeof(int32_t), n)) return false;
     memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
     *made = more;
     return true;
 }
 
 /* Replaces a hash table by an empty one with twice as many slots. */
-static bool sampi_table_renew(sampi_vec *slots)
+static bool sampi_grammar_table_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
-    if (!sampi_table_doubled(slots, &old)) return false;
-    sampi_vec_free(&old);
+    if (!sampi_grammar_table_doubled(slots, &old)) return false;
+    sampi_grammar_vec_free(&old);
     return true;
 }
 
-static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
-static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
-static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
+static sampi_expr *sampi_grammar_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
+static sampi_rule *sampi_grammar_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
+static const uint8_t *sampi_grammar_bytes_at(const sampi_tree *t, int32_t at)
+{
+    return (const uint8_t *)t->pool.data + at;
+}
 
 /* Returns whether nodes of this kind keep bytes in the pool. */
-static bool sampi_in_pool(int kind)
+static bool sampi_grammar_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
 }
 
-static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+static uint32_t sampi_grammar_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
-    if (sampi_in_pool(kind)) {
-        h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
+    if (sampi_grammar_in_pool(kind)) {
+        h ^= sampi_checksum(sampi_grammar_bytes_at(t, a), (size_t)b);
     } else {
         /* parts often have neighbouring numbers, whose bits must not cancel each other */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
@@ -20274,18 +20307,19 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
 
 /* Returns the hash table's slot of the node with these numbers, or the free slot for it; NULL if too many nodes
    collide. */
-static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+static sampi_node *sampi_grammar_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
     sampi_node *slots = (sampi_node *)t->slots.data;
-    uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_node_hash(t, kind, a, b, c) & mask;
+    uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_grammar_node_hash(t, kind, a, b, c) & mask;
     for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
         SAMPI_COUNT_STEPS(1);
         if (slots[i] < 0) return &slots[i];
-        const sampi_expr *e = sampi_at(t, slots[i]);
+        const sampi_expr *e = sampi_grammar_at(t, slots[i]);
         if (e->kind != kind || e->b != b) continue;
-        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
-                                : e->a == a && e->c == c)
+        if (sampi_grammar_in_pool(kind)
+                ? memcmp(sampi_grammar_bytes_at(t, e->a), sampi_grammar_bytes_at(t, a), (size_t)b) == 0
+                : e->a == a && e->c == c)
             return &slots[i];
     }
     return NULL;
@@ -20297,8 +20331,8 @@ static void sampi_tree_fill_slots(sampi_tree *t)
     sampi_node *slots = (sampi_node *)t->slots.data;
     const uint32_t mask = (uint32_t)t->slots.n - 1;
     for (sampi_node n = 0; n < t->nodes.n; n++) {
-        const sampi_expr *e = sampi_at(t, n);
-        uint32_t i = sampi_node_hash(t, e->kind, e->a, e->b, e->c) & mask;
+        const sampi_expr *e = sampi_grammar_at(t, n);
+        uint32_t i = sampi_grammar_node_hash(t, e->kind, e->a, e->b, e->c) & mask;
         for (; slots[i] >= 0; i = (i + 1) & mask) SAMPI_COUNT_STEPS(1);
         slots[i] = n;
     }
@@ -20307,48 +20341,53 @@ static void sampi_tree_fill_slots(sampi_tree *t)
 /* Makes the hash table larger and enters all nodes. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
-    if (!sampi_table_renew(&t->slots)) return false;
+    if (!sampi_grammar_table_renew(&t->slots)) return false;
     sampi_tree_fill_slots(t);
     return true;
 }
 
 /* Returns the recursion depth of functions that walk a node with these parts. */
-static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
+static int32_t sampi_grammar_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
-    int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
+    int32_t depth = sampi_grammar_at(t, a)->depth +
+                    (kind != SAMPI_NODE_SEQ || sampi_grammar_at(t, a)->kind != SAMPI_NODE_SEQ);
     if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_GROUP && kind != SAMPI_NODE_NOT) {
-        int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
+        int32_t other = sampi_grammar_at(t, b)->depth + (kind == SAMPI_NODE_AND);
         if (other > depth) depth = other;
     }
     return depth;
 }
 
 /* Returns whether the node is a reference to a rule that is replaced by its body. */
-static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
+static bool sampi_grammar_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
-    return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
+    return e->kind == SAMPI_NODE_REF && !sampi_grammar_rule_at(t, e->a)->call;
 }
 
-static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+static bool sampi_grammar_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
 {
-    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+    return seen != SAMPI_EMPTY &&
+           (sampi_grammar_bytes_at(t, sampi_grammar_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* Returns all facts (SAMPI_FACT_*) that are known about a node now; sampi_add_facts adds some. */
-static int32_t sampi_facts_of(const sampi_tree *t, sampi_node n)
+/* Returns all facts (SAMPI_FACT_*) that are known about a node now; sampi_grammar_add_facts adds some. */
+static int32_t sampi_grammar_facts_of(const sampi_tree *t, sampi_node n)
 {
-    return sampi_at(t, n)->facts | (t->growth ? SAMPI_INT_GET(&t->growth->facts[n]) : 0);
+    return sampi_grammar_at(t, n)->facts | (t->growth ? SAMPI_INT_GET(&t->growth->facts[n]) : 0);
 }
-static void sampi_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
+static void sampi_grammar_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
 {
     if (t->growth)
         SAMPI_INT_OR(&t->growth->facts[n], known);
     else
-        sampi_at(t, n)->facts |= (uint8_t)known;
+        sampi_grammar_at(t, n)->facts |= (uint8_t)known;
 }
 
-static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_facts_of(t, n) & SAMPI_FACT_DEAD; }
+static bool sampi_grammar_is_dead(const sampi_tree *t, sampi_node n)
+{
+    return sampi_grammar_facts_of(t, n) & SAMPI_FACT_DEAD;
+}
 
 /* The progress within a list of members, computed from a MEMBERS node. */
 typedef struct sampi_list_progress {
@@ -20367,16 +20406,16 @@ typedef struct sampi_list_progress {
 } sampi_list_progress;
 
 /* Returns whether each of n open slots can get a different kind of name that is not in the set `taken`. */
-static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
+static bool sampi_grammar_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
     for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1)
-        if ((open[0] & ~taken & kind) && sampi_slots_fit(open + 1, n - 1, taken | kind)) return true;
+        if ((open[0] & ~taken & kind) && sampi_grammar_slots_fit(open + 1, n - 1, taken | kind)) return true;
     return false;
 }
 
 /* Computes the open slots of a list, and which members with names that are not listed may still come. */
-static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
+static void sampi_grammar_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
 {
     p->taken = 0;
     p->n_open = 0;
@@ -20384,8 +20423,8 @@ static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
     for (int32_t s = 0, i = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES; s < p->list.slots; s++) {
         uint32_t seen = 0, may = 0;
         for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1, i++) {
-            if (sampi_has_seen(t, p->seen, i)) seen |= kind;
-            if (!sampi_is_dead(t, p->member[i].node)) may |= kind;
+            if (sampi_grammar_has_seen(t, p->seen, i)) seen |= kind;
+            if (!sampi_grammar_is_dead(t, p->member[i].node)) may |= kind;
         }
         p->taken |= seen;
         if (seen) continue;
@@ -20394,38 +20433,38 @@ static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
     }
     p->must_come += p->n_open;
     p->may_come += p->n_open;
-    p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
+    p->dead |= !sampi_grammar_slots_fit(p->open, p->n_open, p->taken);
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
 /* Computes the progress within a list from its MEMBERS node. */
-static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sampi_expr *e)
+static sampi_list_progress sampi_grammar_list_progress_of(const sampi_tree *t, const sampi_expr *e)
 {
     sampi_list_progress p;
     p.list = *((const sampi_list *)t->lists.data + e->a);
-    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
+    p.member = (const sampi_member *)sampi_grammar_vec_at(&t->members, sizeof *p.member, p.list.first);
     p.seen = e->b;
     p.count = e->c / 2;
     p.must_come = p.may_come = 0;
     p.dead = false;
     for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
-        if (sampi_has_seen(t, p.seen, i)) continue;
-        bool dead = sampi_is_dead(t, p.member[i].node);
+        if (sampi_grammar_has_seen(t, p.seen, i)) continue;
+        bool dead = sampi_grammar_is_dead(t, p.member[i].node);
         p.must_come += p.member[i].required;
         p.may_come += !dead;
         p.dead |= dead && p.member[i].required;
     }
-    sampi_list_find_slots(t, &p);
-    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
+    sampi_grammar_list_find_slots(t, &p);
+    if (sampi_grammar_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
 /* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be completed,
    else neither; and SAMPI_FACT_COUNT if its number of members has bounds. e.c is twice the number of members that have
    come, + 1 if a separator was read behind them. */
-static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_grammar_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const sampi_list_progress p = sampi_list_progress_of(t, e);
+    const sampi_list_progress p = sampi_grammar_list_progress_of(t, e);
     const bool enough = p.count >= p.list.least,
                more = p.list.other != SAMPI_NEVER || p.count + p.may_come >= p.list.least;
     const uint8_t counts = p.list.least > 1 || p.list.most < INT32_MAX ? SAMPI_FACT_COUNT : 0;
@@ -20435,7 +20474,7 @@ static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 
 /* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
    multiple, else 0. */
-static uint8_t sampi_multiple_facts(const sampi_expr *e)
+static uint8_t sampi_grammar_multiple_facts(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
     /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
@@ -20450,7 +20489,7 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
 }
 
 /* Computes the bits of sampi_expr.facts from a node's parts. */
-static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_grammar_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND | SAMPI_FACT_COUNT,
                   passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
@@ -20460,33 +20499,35 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_EMPTY: return SAMPI_FACT_EMPTY;
         case SAMPI_NODE_TOKEN: return SAMPI_FACT_CALLS;
         case SAMPI_NODE_REF:
-            a = sampi_rule_at(t, e->a)->facts;
-            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_FACT_CALLS);
-        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_facts(t, e) | SAMPI_FACT_CALLS);
+            a = sampi_grammar_rule_at(t, e->a)->facts;
+            return (uint8_t)(sampi_grammar_is_inline(t, e) ? a : (a & passed) | SAMPI_FACT_CALLS);
+        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_grammar_list_facts(t, e) | SAMPI_FACT_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
-            a = sampi_facts_of(t, e->a);
-            b = sampi_facts_of(t, e->b);
+            a = sampi_grammar_facts_of(t, e->a);
+            b = sampi_grammar_facts_of(t, e->b);
             /* `any`: the bits that a node has if one of its two parts has them */
             any = e->kind == SAMPI_NODE_ALT ? SAMPI_FACT_EMPTY : SAMPI_FACT_DEAD;
             all = passed & ~any; /* `all`: the bits that a node has only if both parts have them */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_FACT_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
-            a = sampi_facts_of(t, e->a);
+            a = sampi_grammar_facts_of(t, e->a);
             if (e->b == 0) a = (a & shared) | SAMPI_FACT_EMPTY;
             if (e->b > 1 || e->c > 1) a |= SAMPI_FACT_COUNT;
             return (uint8_t)(a & (shared | passed));
-        case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
-        case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
+        case SAMPI_NODE_NOT:
+            a = sampi_grammar_facts_of(t, e->a);
+            return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
+        case SAMPI_NODE_MULTIPLE: return sampi_grammar_multiple_facts(e);
         case SAMPI_NODE_PLACED: return SAMPI_FACT_AND | (e->c ? SAMPI_FACT_EMPTY : 0);
         case SAMPI_NODE_GROUP: /* see places.h */
             if (e->b > SAMPI_GROUP_BEGIN) return 0;
             if (e->b <= SAMPI_GROUP_WORD) return SAMPI_FACT_AND;
             if (e->b == SAMPI_GROUP_END) return SAMPI_FACT_CALLS;
             if (e->b >= SAMPI_GROUP_NOT_AHEAD && e->b <= SAMPI_GROUP_AHEAD)
-                return SAMPI_FACT_CALLS | (sampi_facts_of(t, e->a) & SAMPI_FACT_AND);
+                return SAMPI_FACT_CALLS | (sampi_grammar_facts_of(t, e->a) & SAMPI_FACT_AND);
             return SAMPI_FACT_CALLS | SAMPI_FACT_AND;
         default: return 0;
     }
@@ -20494,7 +20535,7 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
    element; -1 if too few are free. */
-static int32_t sampi_reserve_elements(int32_t *used, int32_t n, int32_t cap)
+static int32_t sampi_grammar_reserve_elements(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
         const int32_t at = SAMPI_INT_GET(used);
@@ -20509,27 +20550,28 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     enum { PROBES = 128 };
     sampi_node *slots = (sampi_node *)t->slots.data, made = -1;
     const uint32_t mask = (uint32_t)t->slots.n - 1;
-    uint32_t i = sampi_node_hash(t, kind, a, b, c) & mask;
+    uint32_t i = sampi_grammar_node_hash(t, kind, a, b, c) & mask;
     for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
         sampi_node at = SAMPI_INT_GET(&slots[i]);
         if (at < 0) {
             if (made < 0) {
-                const int32_t depth = sampi_node_depth(t, kind, a, b);
+                const int32_t depth = sampi_grammar_node_depth(t, kind, a, b);
                 if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
-                made = sampi_reserve_elements(&t->growth->n_nodes, 1, t->nodes.cap);
+                made = sampi_grammar_reserve_elements(&t->growth->n_nodes, 1, t->nodes.cap);
                 if (made < 0) break;
-                sampi_expr *e = sampi_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
-                expr.facts = sampi_node_facts(t, &expr);
+                sampi_expr *e = sampi_grammar_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
+                expr.facts = sampi_grammar_node_facts(t, &expr);
                 *e = expr;
                 SAMPI_INT_PUT(&t->growth->facts[made], 0);
             }
             if (SAMPI_INT_CAS(&slots[i], -1, made)) return made;
             at = SAMPI_INT_GET(&slots[i]);
         }
-        const sampi_expr *e = sampi_at(t, at);
+        const sampi_expr *e = sampi_grammar_at(t, at);
         if (e->kind != kind || e->b != b) continue;
-        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
-                                : e->a == a && e->c == c)
+        if (sampi_grammar_in_pool(kind)
+                ? memcmp(sampi_grammar_bytes_at(t, e->a), sampi_grammar_bytes_at(t, a), (size_t)b) == 0
+                : e->a == a && e->c == c)
             return at;
     }
     t->nodes.account->full = true;
@@ -20543,16 +20585,16 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
-    sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
-    for (; !slot; slot = sampi_node_slot(t, kind, a, b, c)) {
+    sampi_node *slot = sampi_grammar_node_slot(t, kind, a, b, c);
+    for (; !slot; slot = sampi_grammar_node_slot(t, kind, a, b, c)) {
         if (t->slots.n / SLOTS > t->nodes.n) return SAMP_E_RANGE;
         if (!sampi_tree_rehash(t)) return SAMP_E_NOMEM;
     }
     if (*slot >= 0) return *slot;
-    int32_t depth = sampi_node_depth(t, kind, a, b);
+    int32_t depth = sampi_grammar_node_depth(t, kind, a, b);
     if (t->nodes.n >= SAMPI_MAX_NODES || depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
     t->spare -= SAMPI_NEW_NODE - 1;
-    sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
+    sampi_expr *e = (sampi_expr *)sampi_grammar_vec_add(&t->nodes, sizeof *e, 1);
     if (!e) return SAMP_E_NOMEM;
     e->kind = (uint8_t)kind;
     e->depth = (uint16_t)depth;
@@ -20560,7 +20602,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     e->b = b;
     e->c = c;
     e->state = 0;
-    e->facts = sampi_node_facts(t, e);
+    e->facts = sampi_grammar_node_facts(t, e);
     return *slot = t->nodes.n - 1;
 }
 
@@ -20577,13 +20619,13 @@ static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
-        const int32_t at = sampi_reserve_elements(&t->growth->n_pool, (int32_t)n, t->pool.cap);
+        const int32_t at = sampi_grammar_reserve_elements(&t->growth->n_pool, (int32_t)n, t->pool.cap);
         *status = SAMP_E_NOMEM;
         t->pool.account->full |= at < 0;
         return at < 0 ? NULL : (uint8_t *)t->pool.data + at;
     }
     *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
-    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_grammar_vec_add(&t->pool, 1, (int32_t)n);
 }
 
 /* Returns the node of the kind TEXT or SET with these n bytes. */
@@ -20608,12 +20650,12 @@ static int sampi_tree_init(sampi_tree *t)
 
 static void sampi_tree_free(sampi_tree *t)
 {
-    sampi_vec_free(&t->nodes);
-    sampi_vec_free(&t->pool);
-    sampi_vec_free(&t->rules);
-    sampi_vec_free(&t->lists);
-    sampi_vec_free(&t->members);
-    sampi_vec_free(&t->slots);
+    sampi_grammar_vec_free(&t->nodes);
+    sampi_grammar_vec_free(&t->pool);
+    sampi_grammar_vec_free(&t->rules);
+    sampi_grammar_vec_free(&t->lists);
+    sampi_grammar_vec_free(&t->members);
+    sampi_grammar_vec_free(&t->slots);
 }
 
 /* ---- src/grammar/building.h ---- */
@@ -20650,11 +20692,11 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b || b == SAMPI_NEVER) return a;
     if (a == SAMPI_NEVER) return b;
-    if (sampi_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
-    if (sampi_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
-    while (b >= 0 && sampi_at(t, a)->kind == SAMPI_NODE_ALT) {
-        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_at(t, a)->a, b, 0);
-        a = sampi_at(t, a)->b;
+    if (sampi_grammar_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+    if (sampi_grammar_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
+    while (b >= 0 && sampi_grammar_at(t, a)->kind == SAMPI_NODE_ALT) {
+        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_grammar_at(t, a)->a, b, 0);
+        a = sampi_grammar_at(t, a)->b;
     }
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
@@ -20670,26 +20712,26 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
 }
 
 /* Returns whether node n is a repetition without a lower and an upper limit, such as [^"]*. */
-static bool sampi_is_all(const sampi_tree *t, sampi_node n)
+static bool sampi_grammar_is_all(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
 /* Returns whether a quick look shows that n matches every string of bytes. */
-static bool sampi_is_everything(const sampi_tree *t, sampi_node n)
+static bool sampi_grammar_is_everything(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     if (e->kind == SAMPI_NODE_NOT) return e->a == SAMPI_NEVER;
-    if (!sampi_is_all(t, n) || sampi_at(t, e->a)->kind != SAMPI_NODE_SET) return false;
-    const uint8_t *bytes = sampi_bytes_at(t, sampi_at(t, e->a)->a);
+    if (!sampi_grammar_is_all(t, n) || sampi_grammar_at(t, e->a)->kind != SAMPI_NODE_SET) return false;
+    const uint8_t *bytes = sampi_grammar_bytes_at(t, sampi_grammar_at(t, e->a)->a);
     int32_t i = 0;
     while (i < 32 && bytes[i] == 0xff) i++;
     return i == 32;
 }
 
-/* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
-   [^"]*" does. */
+/* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_grammar_is_all),
+   as [^"]*" does. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
@@ -20698,20 +20740,20 @@ typedef struct sampi_cover {
 
 /* Fills in the cover of the node `whole`. Returns false if `whole` does not begin with a repetition of characters
    without a lower and an upper limit. */
-static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
+static bool sampi_grammar_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
-    const sampi_expr *e = sampi_at(t, whole);
+    const sampi_expr *e = sampi_grammar_at(t, whole);
     cover->whole = whole;
     cover->all = e->kind == SAMPI_NODE_SEQ ? e->a : whole;
     cover->rest = e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY;
     cover->patience = 64;
-    if (!sampi_is_all(t, cover->all)) return false;
+    if (!sampi_grammar_is_all(t, cover->all)) return false;
     memset(cover->bytes, 0, sizeof cover->bytes);
-    for (sampi_node one = sampi_at(t, cover->all)->a;; one = e->b) {
-        e = sampi_at(t, one);
-        const sampi_expr *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+    for (sampi_node one = sampi_grammar_at(t, cover->all)->a;; one = e->b) {
+        e = sampi_grammar_at(t, one);
+        const sampi_expr *first = e->kind == SAMPI_NODE_ALT ? sampi_grammar_at(t, e->a) : e;
         uint64_t set[4] = { 0 };
-        if (first->kind == SAMPI_NODE_SET) memcpy(set, sampi_bytes_at(t, first->a), sizeof set);
+        if (first->kind == SAMPI_NODE_SET) memcpy(set, sampi_grammar_bytes_at(t, first->a), sizeof set);
         for (int32_t i = 0; i < 4; i++) cover->bytes[i] |= set[i];
         if (e->kind != SAMPI_NODE_ALT) return true;
     }
@@ -20719,9 +20761,9 @@ static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *c
 
 /* Returns whether each byte of e, which is a SET or a TEXT, is one of the bytes of which the cover's repetition
    consists. */
-static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
+static bool sampi_grammar_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
 {
-    const uint8_t *bytes = sampi_bytes_at(t, e->a);
+    const uint8_t *bytes = sampi_grammar_bytes_at(t, e->a);
     uint64_t set[4], left = 0;
     if (e->kind == SAMPI_NODE_SET) {
         memcpy(set, bytes, sizeof set);
@@ -20735,23 +20777,23 @@ static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, con
 }
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. */
-static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+static bool sampi_grammar_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
-    const sampi_node one = sampi_at(t, cover->all)->a;
+    const sampi_node one = sampi_grammar_at(t, cover->all)->a;
     while (--cover->patience > 0) {
         if (n == cover->all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
-        const sampi_expr *e = sampi_at(t, n);
+        const sampi_expr *e = sampi_grammar_at(t, n);
         switch (e->kind) {
             case SAMPI_NODE_SET:
-            case SAMPI_NODE_TEXT: return sampi_cover_takes(t, cover, e);
+            case SAMPI_NODE_TEXT: return sampi_grammar_cover_takes(t, cover, e);
             case SAMPI_NODE_REPEAT: n = e->a; continue;
             case SAMPI_NODE_AND:
-                if (sampi_is_among(t, e->a, cover)) return true;
+                if (sampi_grammar_is_among(t, e->a, cover)) return true;
                 n = e->b;
                 continue;
             case SAMPI_NODE_SEQ:
             case SAMPI_NODE_ALT:
-                if (!sampi_is_among(t, e->a, cover)) return false;
+                if (!sampi_grammar_is_among(t, e->a, cover)) return false;
                 n = e->b;
                 continue;
             default: return false;
@@ -20762,42 +20804,45 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
    [^"]*word[^"]*" are texts of [^"]*", for example. */
-static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+static bool sampi_grammar_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
-    if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
-    for (; --cover->patience > 0; n = sampi_at(t, n)->b) {
+    if (cover->rest == SAMPI_EMPTY) return sampi_grammar_is_among(t, n, cover);
+    for (; --cover->patience > 0; n = sampi_grammar_at(t, n)->b) {
         if (n == cover->whole || n == cover->rest || n == SAMPI_NEVER) return true;
-        if (sampi_at(t, n)->kind != SAMPI_NODE_SEQ || !sampi_is_among(t, sampi_at(t, n)->a, cover)) return false;
+        if (sampi_grammar_at(t, n)->kind != SAMPI_NODE_SEQ ||
+            !sampi_grammar_is_among(t, sampi_grammar_at(t, n)->a, cover))
+            return false;
     }
     return false;
 }
 
 /* Returns whether a and b have no text in common because b is a NOT node, and a's texts are among those that it
    excludes. */
-static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
+static bool sampi_grammar_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     sampi_cover cover;
-    const sampi_expr *e = sampi_at(t, b);
-    return e->kind == SAMPI_NODE_NOT && (e->a == a || sampi_is_everything(t, e->a) ||
-                                         (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+    const sampi_expr *e = sampi_grammar_at(t, b);
+    return e->kind == SAMPI_NODE_NOT &&
+           (e->a == a || sampi_grammar_is_everything(t, e->a) ||
+            (sampi_grammar_cover_of(t, e->a, &cover) && sampi_grammar_is_covered(t, a, &cover)));
 }
 
 /* Returns the node for every string of bytes that n does not match. */
 static sampi_node sampi_tree_not(sampi_tree *t, sampi_node n)
 {
-    if (n >= 0 && sampi_at(t, n)->kind == SAMPI_NODE_NOT) return sampi_at(t, n)->a;
+    if (n >= 0 && sampi_grammar_at(t, n)->kind == SAMPI_NODE_NOT) return sampi_grammar_at(t, n)->a;
     return n < 0 ? n : sampi_tree_node(t, SAMPI_NODE_NOT, n, 0, 0);
 }
 
 /* Returns whether n, or one of its alternatives, ends with a PLACED node. */
-static bool sampi_ends_placed(const sampi_tree *t, sampi_node n)
+static bool sampi_grammar_ends_placed(const sampi_tree *t, sampi_node n)
 {
-    for (bool more = sampi_at(t, n)->facts & SAMPI_FACT_AND; more; n = sampi_at(t, n)->b) {
-        more = sampi_at(t, n)->kind == SAMPI_NODE_ALT;
-        sampi_node end = more ? sampi_at(t, n)->a : n;
-        while (sampi_at(t, end)->kind == SAMPI_NODE_SEQ || sampi_at(t, end)->kind == SAMPI_NODE_AND)
-            end = sampi_at(t, end)->b;
-        if (sampi_at(t, end)->kind == SAMPI_NODE_PLACED) return true;
+    for (bool more = sampi_grammar_at(t, n)->facts & SAMPI_FACT_AND; more; n = sampi_grammar_at(t, n)->b) {
+        more = sampi_grammar_at(t, n)->kind == SAMPI_NODE_ALT;
+        sampi_node end = more ? sampi_grammar_at(t, n)->a : n;
+        while (sampi_grammar_at(t, end)->kind == SAMPI_NODE_SEQ || sampi_grammar_at(t, end)->kind == SAMPI_NODE_AND)
+            end = sampi_grammar_at(t, end)->b;
+        if (sampi_grammar_at(t, end)->kind == SAMPI_NODE_PLACED) return true;
     }
     return false;
 }
@@ -20808,24 +20853,24 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b);
    the same texts. */
 static sampi_node sampi_tree_and_placed(sampi_tree *t, sampi_node a, sampi_node b)
 {
-    const sampi_expr x = *sampi_at(t, a), e = *sampi_at(t, b);
-    const bool ways = x.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, a);
-    if (ways || (e.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, b))) {
+    const sampi_expr x = *sampi_grammar_at(t, a), e = *sampi_grammar_at(t, b);
+    const bool ways = x.kind == SAMPI_NODE_ALT && sampi_grammar_ends_placed(t, a);
+    if (ways || (e.kind == SAMPI_NODE_ALT && sampi_grammar_ends_placed(t, b))) {
         const sampi_node one = ways ? b : a;
         sampi_node all = SAMPI_NEVER, rest = ways ? a : b;
-        for (; all >= 0 && sampi_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_at(t, rest)->b)
-            all = sampi_tree_alt(t, all, sampi_tree_and(t, sampi_at(t, rest)->a, one));
+        for (; all >= 0 && sampi_grammar_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_grammar_at(t, rest)->b)
+            all = sampi_tree_alt(t, all, sampi_tree_and(t, sampi_grammar_at(t, rest)->a, one));
         return sampi_tree_alt(t, all, sampi_tree_and(t, rest, one));
     }
     if (x.kind == SAMPI_NODE_AND) return sampi_tree_and(t, x.a, sampi_tree_and(t, x.b, b));
     const bool list = e.kind == SAMPI_NODE_AND;
     const sampi_node first = list ? e.a : b;
     if (list && (a == e.a || a == e.b)) return b;
-    if (x.kind == SAMPI_NODE_NOT && sampi_at(t, first)->kind == SAMPI_NODE_NOT) {
-        a = sampi_tree_not(t, sampi_tree_alt(t, x.a, sampi_at(t, first)->a));
+    if (x.kind == SAMPI_NODE_NOT && sampi_grammar_at(t, first)->kind == SAMPI_NODE_NOT) {
+        a = sampi_tree_not(t, sampi_tree_alt(t, x.a, sampi_grammar_at(t, first)->a));
         return list ? sampi_tree_and(t, a, e.b) : a;
     }
-    if (x.kind == SAMPI_NODE_NOT || (sampi_at(t, first)->kind != SAMPI_NODE_NOT && a < first))
+    if (x.kind == SAMPI_NODE_NOT || (sampi_grammar_at(t, first)->kind != SAMPI_NODE_NOT && a < first))
         return sampi_tree_node(t, SAMPI_NODE_AND, a, b, 0);
     if (list) a = sampi_tree_and(t, a, e.b);
     return a <= SAMPI_NEVER ? a : sampi_tree_node(t, SAMPI_NODE_AND, first, a, 0);
@@ -20837,13 +20882,13 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b) return a;
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
-    if (sampi_is_everything(t, a)) return b;
-    if (sampi_is_everything(t, b)) return a;
-    if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
+    if (sampi_grammar_is_everything(t, a)) return b;
+    if (sampi_grammar_is_everything(t, b)) return a;
+    if (sampi_grammar_excludes(t, a, b) || sampi_grammar_excludes(t, b, a)) return SAMPI_NEVER;
     sampi_cover cover;
-    if (sampi_cover_of(t, a, &cover) && sampi_is_covered(t, b, &cover)) return b;
-    if (sampi_cover_of(t, b, &cover) && sampi_is_covered(t, a, &cover)) return a;
-    if (sampi_ends_placed(t, a) || sampi_ends_placed(t, b)) return sampi_tree_and_placed(t, a, b);
+    if (sampi_grammar_cover_of(t, a, &cover) && sampi_grammar_is_covered(t, b, &cover)) return b;
+    if (sampi_grammar_cover_of(t, b, &cover) && sampi_grammar_is_covered(t, a, &cover)) return a;
+    if (sampi_grammar_ends_placed(t, a) || sampi_grammar_ends_placed(t, b)) return sampi_tree_and_placed(t, a, b);
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
@@ -20913,13 +20958,13 @@ typedef struct sampi_ranges {
     size_t n;
 } sampi_ranges;
 
-static void sampi_ranges_free(sampi_ranges *r)
+static void sampi_grammar_ranges_free(sampi_ranges *r)
 {
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
 /* Sorts n ranges of code points and joins those that overlap or touch. */
-static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
+static bool sampi_grammar_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
     r->n = 0;
@@ -20950,7 +20995,7 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
 }
 
 /* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. */
-static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
+static sampi_class *sampi_grammar_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
     uint32_t h = (uint32_t)how;
@@ -20962,13 +21007,13 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
-    sampi_class *kept = sampi_class_slot(t, ranges, n, how += negated);
+    sampi_class *kept = sampi_grammar_class_slot(t, ranges, n, how += negated);
     if (kept && kept->how == how && kept->n == (int32_t)n &&
         (n == 0 || !memcmp(kept->range, ranges, n * sizeof *ranges)))
         return kept->node;
     sampi_ranges r;
     sampi_node node = SAMPI_NEVER;
-    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    if (!sampi_grammar_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
     uint32_t next = 0;
     for (size_t i = 0; i < r.n && node >= 0; i++) {
         const uint32_t lo = negated ? next : r.at[i][0], end = negated ? r.at[i][0] : r.at[i][1] + 1;
@@ -20976,7 +21021,7 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
         next = r.at[i][1] + 1;
     }
     if (negated && next <= 0x10ffff) node = sampi_tree_alt(t, node, one(t, next, 0x10ffff));
-    sampi_ranges_free(&r);
+    sampi_grammar_ranges_free(&r);
     if (!kept || node < 0) return node;
     if (n) memcpy(kept->range, ranges, n * sizeof *ranges);
     kept->n = (int32_t)n;
@@ -20997,13 +21042,13 @@ static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
     if (text < 0) return text;
-    if (n && sampi_at(t, text)->c) return sampi_at(t, text)->c - 1;
-    sampi_rule *rule = (sampi_rule *)sampi_vec_add(&t->rules, sizeof *rule, 1);
+    if (n && sampi_grammar_at(t, text)->c) return sampi_grammar_at(t, text)->c - 1;
+    sampi_rule *rule = (sampi_rule *)sampi_grammar_vec_add(&t->rules, sizeof *rule, 1);
     if (!rule) return SAMP_E_NOMEM;
     memset(rule, 0, sizeof *rule);
     rule->name = text;
     rule->body = -1;
-    if (n) sampi_at(t, text)->c = t->rules.n;
+    if (n) sampi_grammar_at(t, text)->c = t->rules.n;
     return t->rules.n - 1;
 }
 
@@ -21016,7 +21061,7 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
-    sampi_rule_at(t, rule)->body = body;
+    sampi_grammar_rule_at(t, rule)->body = body;
     return SAMP_OK;
 }
 
@@ -21026,7 +21071,7 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     int32_t rule = sampi_tree_rule(t, "", 0);
     int status = sampi_tree_define(t, rule, body);
     if (status) return status;
-    sampi_rule_at(t, rule)->call = true;
+    sampi_grammar_rule_at(t, rule)->call = true;
     return sampi_tree_ref(t, rule);
 }
 
@@ -21035,7 +21080,7 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
 static sampi_node sampi_tree_unique(sampi_tree *t, sampi_node body, int unique)
 {
     const sampi_node call = body == SAMPI_NEVER ? body : sampi_tree_call(t, body);
-    if (call > 0) sampi_rule_at(t, sampi_at(t, call)->a)->unique = (uint8_t)unique;
+    if (call > 0) sampi_grammar_rule_at(t, sampi_grammar_at(t, call)->a)->unique = (uint8_t)unique;
     return call;
 }
 
@@ -21051,8 +21096,8 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     if (other < 0) return other;
     sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX, 0 };
     if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
-    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
-    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    sampi_member *room = (sampi_member *)sampi_grammar_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_grammar_vec_add(&t->lists, sizeof *at, 1) : NULL;
     if (!at) return SAMP_E_NOMEM;
     *at = list;
     for (size_t i = 0; i < n; i++) {
@@ -21069,7 +21114,8 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
 {
     sampi_node node = sampi_tree_members(t, members, n, separator, SAMPI_NEVER, least, most);
     sampi_member *table = node < 0 ? NULL
-                                   : (sampi_member *)sampi_vec_add(&t->members, sizeof *table, SAMPI_SETS_OF_KINDS);
+                                   : (sampi_member *)sampi_grammar_vec_add(&t->members, sizeof *table,
+                                                                           SAMPI_SETS_OF_KINDS);
     if (!table) return node < 0 ? node : (sampi_node)SAMP_E_NOMEM;
     for (int32_t i = 0; i < SAMPI_SETS_OF_KINDS; i++) {
         int32_t same = 0;
@@ -21080,10 +21126,10 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
                                                    : sampi_tree_call(t, others[i]);
         if (table[i].node < 0) return table[i].node;
     }
-    sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
+    sampi_list *list = (sampi_list *)t->lists.data + sampi_grammar_at(t, node)->a;
     list->slots = slots;
     list->other = table[0].node;
-    sampi_at(t, node)->facts = sampi_node_facts(t, sampi_at(t, node));
+    sampi_grammar_at(t, node)->facts = sampi_grammar_node_facts(t, sampi_grammar_at(t, node));
     return node;
 }
 
@@ -21104,25 +21150,27 @@ typedef struct sampi_resolving {
 } sampi_resolving;
 
 /* Returns whether n matches the empty text if the text ends at this place. */
-static bool sampi_resolve_ends(const sampi_tree *t, sampi_node n, int32_t place)
+static bool sampi_grammar_resolve_ends(const sampi_tree *t, sampi_node n, int32_t place)
 {
     for (;;) {
-        const sampi_expr *whole = sampi_at(t, n), *e = whole->kind == SAMPI_NODE_SEQ ? sampi_at(t, whole->a) : whole;
+        const sampi_expr *whole = sampi_grammar_at(t, n),
+                         *e = whole->kind == SAMPI_NODE_SEQ ? sampi_grammar_at(t, whole->a) : whole;
         bool is = e->facts & SAMPI_FACT_EMPTY;
-        if (e->kind == SAMPI_NODE_SEQ) is = sampi_resolve_ends(t, whole->a, place);
-        if (e->kind == SAMPI_NODE_REPEAT) is = e->b == 0 || sampi_resolve_ends(t, e->a, place);
-        for (const sampi_expr *way = e; way->kind == SAMPI_NODE_ALT && !is; way = sampi_at(t, way->b))
-            is = sampi_resolve_ends(t, way->a, place) ||
-                 (sampi_at(t, way->b)->kind != SAMPI_NODE_ALT && sampi_resolve_ends(t, way->b, place));
+        if (e->kind == SAMPI_NODE_SEQ) is = sampi_grammar_resolve_ends(t, whole->a, place);
+        if (e->kind == SAMPI_NODE_REPEAT) is = e->b == 0 || sampi_grammar_resolve_ends(t, e->a, place);
+        for (const sampi_expr *way = e; way->kind == SAMPI_NODE_ALT && !is; way = sampi_grammar_at(t, way->b))
+            is = sampi_grammar_resolve_ends(t, way->a, place) ||
+                 (sampi_grammar_at(t, way->b)->kind != SAMPI_NODE_ALT &&
+                  sampi_grammar_resolve_ends(t, way->b, place));
         if (e->kind == SAMPI_NODE_GROUP) switch (e->b) {
                 case SAMPI_GROUP_BEGIN: is = place & SAMPI_PLACE_BEGIN; break;
                 case SAMPI_GROUP_END: is = true; break;
-                case SAMPI_GROUP_AHEAD: is = sampi_resolve_ends(t, e->a, place); break;
-                case SAMPI_GROUP_NOT_AHEAD: is = !sampi_resolve_ends(t, e->a, place); break;
+                case SAMPI_GROUP_AHEAD: is = sampi_grammar_resolve_ends(t, e->a, place); break;
+                case SAMPI_GROUP_NOT_AHEAD: is = !sampi_grammar_resolve_ends(t, e->a, place); break;
                 case SAMPI_GROUP_EDGE: is = place & SAMPI_PLACE_WORD; break;
                 case SAMPI_GROUP_NO_EDGE: is = !(place & SAMPI_PLACE_WORD); break;
                 case SAMPI_GROUP_AGAIN:
-                    is = place & SAMPI_PLACE_FRESH ? !(e->c & 1) : sampi_resolve_ends(t, e->a, place);
+                    is = place & SAMPI_PLACE_FRESH ? !(e->c & 1) : sampi_grammar_resolve_ends(t, e->a, place);
                     if (!(e->c & SAMPI_PLACE_FRESH)) place &= ~SAMPI_PLACE_FRESH;
                     break;
                 default: is = false; break;
@@ -21136,113 +21184,115 @@ static bool sampi_resolve_ends(const sampi_tree *t, sampi_node n, int32_t place)
 static sampi_node sampi_tree_placed(sampi_tree *t, sampi_node n, int32_t place)
 {
     if (n < 0) return n;
-    if (!(sampi_at(t, n)->facts & SAMPI_FACT_AND)) place = 0;
-    return sampi_tree_node(t, SAMPI_NODE_PLACED, n, place, sampi_resolve_ends(t, n, place));
+    if (!(sampi_grammar_at(t, n)->facts & SAMPI_FACT_AND)) place = 0;
+    return sampi_tree_node(t, SAMPI_NODE_PLACED, n, place, sampi_grammar_resolve_ends(t, n, place));
 }
 
 /* Returns the node for the texts of n that are not empty. */
 static sampi_node sampi_tree_some(sampi_tree *t, sampi_node n)
 {
-    if (n < 0 || !(sampi_at(t, n)->facts & SAMPI_FACT_EMPTY)) return n;
-    const sampi_expr e = *sampi_at(t, n);
-    if (e.kind == SAMPI_NODE_REPEAT && !(sampi_at(t, e.a)->facts & SAMPI_FACT_EMPTY))
+    if (n < 0 || !(sampi_grammar_at(t, n)->facts & SAMPI_FACT_EMPTY)) return n;
+    const sampi_expr e = *sampi_grammar_at(t, n);
+    if (e.kind == SAMPI_NODE_REPEAT && !(sampi_grammar_at(t, e.a)->facts & SAMPI_FACT_EMPTY))
         return sampi_tree_repeat(t, e.a, 1, e.c);
     return sampi_tree_and(t, n, sampi_tree_not(t, SAMPI_EMPTY));
 }
 
 /* Returns n, which does not look at its place, without the groups that distinguish characters of words from others. */
-static sampi_node sampi_untold(sampi_tree *t, sampi_node n)
+static sampi_node sampi_grammar_untold(sampi_tree *t, sampi_node n)
 {
-    const sampi_expr e = *sampi_at(t, n);
+    const sampi_expr e = *sampi_grammar_at(t, n);
     if (!(e.facts & SAMPI_FACT_AND)) return n;
     if (e.kind == SAMPI_NODE_GROUP) return e.a;
-    sampi_node all = sampi_untold(t, e.a);
+    sampi_node all = sampi_grammar_untold(t, e.a);
     if (e.kind == SAMPI_NODE_REPEAT) return sampi_tree_repeat(t, all, e.b, e.c);
-    for (n = e.b; all >= 0; n = sampi_at(t, n)->b) {
-        const bool last = sampi_at(t, n)->kind != e.kind;
-        const sampi_node part = sampi_untold(t, last ? n : sampi_at(t, n)->a);
+    for (n = e.b; all >= 0; n = sampi_grammar_at(t, n)->b) {
+        const bool last = sampi_grammar_at(t, n)->kind != e.kind;
+        const sampi_node part = sampi_grammar_untold(t, last ? n : sampi_grammar_at(t, n)->a);
         all = e.kind == SAMPI_NODE_SEQ ? sampi_tree_seq(t, all, part) : sampi_tree_alt(t, all, part);
         if (last) break;
     }
     return all;
 }
 
-static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place);
+static sampi_node sampi_grammar_resolve(sampi_resolving *p, sampi_node n, int32_t place);
 
-/* Does the work of sampi_resolve for alternatives h that are followed by k. */
-static sampi_node sampi_resolve_ways(sampi_resolving *p, sampi_node h, sampi_node k, int32_t place)
+/* Does the work of sampi_grammar_resolve for alternatives h that are followed by k. */
+static sampi_node sampi_grammar_resolve_ways(sampi_resolving *p, sampi_node h, sampi_node k, int32_t place)
 {
     sampi_tree *t = p->tree;
-    const bool plain = !(sampi_at(t, h)->facts & SAMPI_FACT_CALLS);
+    const bool plain = !(sampi_grammar_at(t, h)->facts & SAMPI_FACT_CALLS);
     sampi_node all = SAMPI_NEVER, rest = SAMPI_NEVER;
-    for (bool last = false; !last && all >= 0 && rest >= 0; h = sampi_at(t, h)->b) {
-        last = sampi_at(t, h)->kind != SAMPI_NODE_ALT;
-        const sampi_node way = last ? h : sampi_at(t, h)->a;
-        if (!plain && !(sampi_at(t, way)->facts & SAMPI_FACT_CALLS))
+    for (bool last = false; !last && all >= 0 && rest >= 0; h = sampi_grammar_at(t, h)->b) {
+        last = sampi_grammar_at(t, h)->kind != SAMPI_NODE_ALT;
+        const sampi_node way = last ? h : sampi_grammar_at(t, h)->a;
+        if (!plain && !(sampi_grammar_at(t, way)->facts & SAMPI_FACT_CALLS))
             rest = sampi_tree_alt(t, rest, way);
         else
-            all = sampi_tree_alt(t, all, sampi_resolve(p, sampi_tree_seq(t, way, k), place));
+            all = sampi_tree_alt(t, all, sampi_grammar_resolve(p, sampi_tree_seq(t, way, k), place));
     }
-    return rest == SAMPI_NEVER ? all : sampi_tree_alt(t, all, sampi_resolve(p, sampi_tree_seq(t, rest, k), place));
+    return rest == SAMPI_NEVER ? all
+                               : sampi_tree_alt(t, all, sampi_grammar_resolve(p, sampi_tree_seq(t, rest, k), place));
 }
 
-/* Does the work of sampi_resolve for a part h that is followed by k. */
-static sampi_node sampi_resolve_part(sampi_resolving *p, sampi_node h, sampi_node k, int32_t place)
+/* Does the work of sampi_grammar_resolve for a part h that is followed by k. */
+static sampi_node sampi_grammar_resolve_part(sampi_resolving *p, sampi_node h, sampi_node k, int32_t place)
 {
     sampi_tree *t = p->tree;
-    const sampi_expr e = *sampi_at(t, h);
+    const sampi_expr e = *sampi_grammar_at(t, h);
     if (!(e.facts & SAMPI_FACT_CALLS)) {
-        const sampi_node after = sampi_resolve(p, k, 0),
-                         other = e.facts & SAMPI_FACT_AND ? sampi_resolve(p, k, SAMPI_PLACE_WORD) : after;
+        const sampi_node after = sampi_grammar_resolve(p, k, 0),
+                         other = e.facts & SAMPI_FACT_AND ? sampi_grammar_resolve(p, k, SAMPI_PLACE_WORD) : after;
         if (after < 0 || other < 0) return after < 0 ? after : other;
-        const sampi_node here = e.facts & SAMPI_FACT_EMPTY ? sampi_resolve(p, k, place) : SAMPI_NEVER;
-        if (here == after && here == other) return sampi_tree_seq(t, sampi_untold(t, h), after);
+        const sampi_node here = e.facts & SAMPI_FACT_EMPTY ? sampi_grammar_resolve(p, k, place) : SAMPI_NEVER;
+        if (here == after && here == other) return sampi_tree_seq(t, sampi_grammar_untold(t, h), after);
         if (other == after)
-            return sampi_tree_alt(t, here, sampi_tree_seq(t, sampi_tree_some(t, sampi_untold(t, h)), after));
+            return sampi_tree_alt(t, here, sampi_tree_seq(t, sampi_tree_some(t, sampi_grammar_untold(t, h)), after));
     }
-    if (e.kind == SAMPI_NODE_ALT) return sampi_resolve_ways(p, h, k, place);
+    if (e.kind == SAMPI_NODE_ALT) return sampi_grammar_resolve_ways(p, h, k, place);
     if (e.kind == SAMPI_NODE_REPEAT) {
         const int32_t fresh = place & SAMPI_PLACE_FRESH, least = e.b ? e.b - 1 : 0;
         sampi_node rest = SAMPI_EMPTY;
         if (e.c != 1) rest = sampi_tree_node(t, SAMPI_NODE_REPEAT, e.a, least, e.c < 0 ? -1 : e.c - 1);
         if (rest >= 0) rest = sampi_tree_node(t, SAMPI_NODE_GROUP, rest, SAMPI_GROUP_AGAIN, fresh + (e.b == 0));
-        rest = sampi_resolve(p, sampi_tree_seq(t, e.a, sampi_tree_seq(t, rest, k)), place | SAMPI_PLACE_FRESH);
-        return e.b ? rest : sampi_tree_alt(t, sampi_resolve(p, k, place), rest);
+        rest = sampi_grammar_resolve(p, sampi_tree_seq(t, e.a, sampi_tree_seq(t, rest, k)),
+                                     place | SAMPI_PLACE_FRESH);
+        return e.b ? rest : sampi_tree_alt(t, sampi_grammar_resolve(p, k, place), rest);
     }
-    if (e.b == SAMPI_GROUP_END) return sampi_resolve_ends(t, k, place) ? SAMPI_EMPTY : SAMPI_NEVER;
+    if (e.b == SAMPI_GROUP_END) return sampi_grammar_resolve_ends(t, k, place) ? SAMPI_EMPTY : SAMPI_NEVER;
     if (e.b == SAMPI_GROUP_WORD || e.b == SAMPI_GROUP_OTHER)
-        return sampi_tree_seq(t, e.a, sampi_resolve(p, k, e.b == SAMPI_GROUP_WORD ? SAMPI_PLACE_WORD : 0));
+        return sampi_tree_seq(t, e.a, sampi_grammar_resolve(p, k, e.b == SAMPI_GROUP_WORD ? SAMPI_PLACE_WORD : 0));
     sampi_node ahead = e.a;
     if (e.b == SAMPI_GROUP_EDGE || e.b == SAMPI_GROUP_NO_EDGE) {
-        const sampi_expr pair = *sampi_at(t, e.a);
+        const sampi_expr pair = *sampi_grammar_at(t, e.a);
         ahead = (e.b == SAMPI_GROUP_EDGE) == !(place & SAMPI_PLACE_WORD) ? pair.a : pair.b;
     } else {
-        ahead = sampi_resolve(p, e.a, place & ~SAMPI_PLACE_FRESH);
+        ahead = sampi_grammar_resolve(p, e.a, place & ~SAMPI_PLACE_FRESH);
         if (e.b == SAMPI_GROUP_NOT_AHEAD) ahead = sampi_tree_not(t, ahead);
     }
-    const sampi_node rest = ahead == SAMPI_NEVER ? ahead : sampi_resolve(p, k, place);
+    const sampi_node rest = ahead == SAMPI_NEVER ? ahead : sampi_grammar_resolve(p, k, place);
     if (rest != SAMPI_EMPTY || ahead < 0) return sampi_tree_and(t, ahead, rest);
-    return sampi_at(t, ahead)->facts & SAMPI_FACT_EMPTY ? SAMPI_EMPTY : SAMPI_NEVER;
+    return sampi_grammar_at(t, ahead)->facts & SAMPI_FACT_EMPTY ? SAMPI_EMPTY : SAMPI_NEVER;
 }
 
 /* Returns the node for what n matches from a place on, up to the text's end. */
-static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place)
+static sampi_node sampi_grammar_resolve(sampi_resolving *p, sampi_node n, int32_t place)
 {
     enum { DEEP = 64 };
     sampi_tree *t = p->tree;
     sampi_node front = SAMPI_EMPTY; /* what comes before n */
     while (n >= 0 && front >= 0) {
-        const sampi_expr whole = *sampi_at(t, n);
+        const sampi_expr whole = *sampi_grammar_at(t, n);
         const bool seq = whole.kind == SAMPI_NODE_SEQ;
         const sampi_node h = seq ? whole.a : n, k = seq ? whole.b : (sampi_node)SAMPI_EMPTY;
-        const sampi_expr e = *sampi_at(t, h);
-        const bool fresh = place & SAMPI_PLACE_FRESH, depends = sampi_at(t, k)->facts & SAMPI_FACT_AND;
-        if (!(whole.facts & SAMPI_FACT_CALLS)) return sampi_tree_seq(t, front, sampi_untold(t, n));
+        const sampi_expr e = *sampi_grammar_at(t, h);
+        const bool fresh = place & SAMPI_PLACE_FRESH, depends = sampi_grammar_at(t, k)->facts & SAMPI_FACT_AND;
+        if (!(whole.facts & SAMPI_FACT_CALLS)) return sampi_tree_seq(t, front, sampi_grammar_untold(t, n));
         if (--p->patience < 0 || p->depth > DEEP) return sampi_tree_seq(t, front, sampi_tree_placed(t, n, place));
         if (e.kind == SAMPI_NODE_SEQ) {
             n = sampi_tree_seq(t, e.a, sampi_tree_seq(t, e.b, k));
         } else if (!(e.facts & SAMPI_FACT_CALLS) && (!depends || !(e.facts & (SAMPI_FACT_AND | SAMPI_FACT_EMPTY)))) {
-            front = sampi_tree_seq(t, front, sampi_untold(t, h));
+            front = sampi_tree_seq(t, front, sampi_grammar_untold(t, h));
             if (!(e.facts & SAMPI_FACT_EMPTY)) place = 0;
             n = k;
         } else if (e.kind == SAMPI_NODE_GROUP && e.b == SAMPI_GROUP_BEGIN) {
@@ -21250,7 +21300,7 @@ static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place)
             n = k;
         } else if (e.kind == SAMPI_NODE_GROUP && e.b == SAMPI_GROUP_AGAIN) {
             /* if one repetition may be empty here, so may all others that must follow */
-            const sampi_expr again = *sampi_at(t, e.a);
+            const sampi_expr again = *sampi_grammar_at(t, e.a);
             if (fresh && (e.c & 1)) return SAMPI_NEVER;
             n = fresh && e.a != SAMPI_EMPTY ? sampi_tree_repeat(t, again.a, 0, again.c) : e.a;
             n = sampi_tree_seq(t, n, k);
@@ -21258,7 +21308,7 @@ static sampi_node sampi_resolve(sampi_resolving *p, sampi_node n, int32_t place)
             if (!fresh && e.a != SAMPI_EMPTY) return sampi_tree_seq(t, front, sampi_tree_placed(t, n, place));
         } else {
             p->depth++;
-            n = sampi_tree_seq(t, front, sampi_resolve_part(p, h, k, place));
+            n = sampi_tree_seq(t, front, sampi_grammar_resolve_part(p, h, k, place));
             p->depth--;
             return n;
         }
@@ -21291,10 +21341,10 @@ struct samp_grammar {
 };
 
 /* Returns child number i of a node, or -1 if it has fewer children. */
-static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
+static sampi_node sampi_grammar_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
-        case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
+        case SAMPI_NODE_REF: return i == 0 ? sampi_grammar_rule_at(t, e->a)->body : -1;
         case SAMPI_NODE_REPEAT:
         case SAMPI_NODE_GROUP:
         case SAMPI_NODE_PLACED:
@@ -21317,29 +21367,29 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
 /* Finishes a node whose children are finished, or lead back to it. */
 static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
 {
-    sampi_expr *e = sampi_at(t, n);
+    sampi_expr *e = sampi_grammar_at(t, n);
     if (e->kind == SAMPI_NODE_REF) {
-        sampi_rule *rule = sampi_rule_at(t, e->a);
-        const sampi_expr *body = sampi_at(t, rule->body);
+        sampi_rule *rule = sampi_grammar_rule_at(t, e->a);
+        const sampi_expr *body = sampi_grammar_at(t, rule->body);
         rule->facts = body->facts;
         if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
         e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
     } else {
-        int32_t depth = sampi_node_depth(t, e->kind, e->a, e->b);
+        int32_t depth = sampi_grammar_node_depth(t, e->kind, e->a, e->b);
         if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
         e->depth = (uint16_t)depth;
     }
-    e->facts = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
+    e->facts = (uint8_t)(sampi_grammar_node_facts(t, e) | SAMPI_FACT_DONE);
     return SAMP_OK;
 }
 
 /* Handles a node that is reached from within itself, because a rule is recursive: marks the rule as called. */
 static void sampi_grammar_mark_recursive(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
-    for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
+    for (int32_t i = todo->n - 2; sampi_grammar_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
         n = ((const int32_t *)todo->data)[i];
-    sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
-    sampi_at(t, n)->facts |= SAMPI_FACT_CALLS;
+    sampi_grammar_rule_at(t, sampi_grammar_at(t, n)->a)->call = true;
+    sampi_grammar_at(t, n)->facts |= SAMPI_FACT_CALLS;
 }
 
 /* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
@@ -21348,15 +21398,15 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
 {
     for (sampi_node n = root;;) {
         if (n >= 0) {
-            sampi_expr *e = sampi_at(t, n);
+            sampi_expr *e = sampi_grammar_at(t, n);
             if (e->kind == SAMPI_NODE_REF) {
-                sampi_rule *rule = sampi_rule_at(t, e->a);
+                sampi_rule *rule = sampi_grammar_rule_at(t, e->a);
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
             }
             if (e->facts & SAMPI_FACT_OPEN) sampi_grammar_mark_recursive(t, n, todo);
             if (!(e->facts & (SAMPI_FACT_OPEN | SAMPI_FACT_DONE))) {
-                int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
+                int32_t *at = (int32_t *)sampi_grammar_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
                 at[0] = n;
                 at[1] = 0;
@@ -21365,9 +21415,9 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
         }
         if (todo->n == 0) return SAMP_OK;
         int32_t *top = (int32_t *)todo->data + todo->n - 2;
-        n = sampi_child(t, sampi_at(t, top[0]), top[1]++);
+        n = sampi_grammar_child(t, sampi_grammar_at(t, top[0]), top[1]++);
         if (n >= 0) continue;
-        int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
+        int32_t *done = (int32_t *)sampi_grammar_vec_add(order, sizeof(int32_t), 1);
         if (!done) return SAMP_E_NOMEM;
         *done = top[0];
         int status = sampi_grammar_finish_node(t, top[0]);
@@ -21379,11 +21429,12 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
 /* Computes the facts (SAMPI_FACT_*) about a node again. Returns whether they have changed. */
 static bool sampi_grammar_update_facts(sampi_tree *t, sampi_node n)
 {
-    sampi_expr *e = sampi_at(t, n);
+    sampi_expr *e = sampi_grammar_at(t, n);
     SAMPI_COUNT_STEPS(1);
     if (e->kind == SAMPI_NODE_REF)
-        sampi_rule_at(t, e->a)->facts = sampi_at(t, sampi_rule_at(t, e->a)->body)->facts & SAMPI_FACTS_OF_PARTS;
-    const uint8_t known = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
+        sampi_grammar_rule_at(t, e->a)->facts = sampi_grammar_at(t, sampi_grammar_rule_at(t, e->a)->body)->facts &
+                                                SAMPI_FACTS_OF_PARTS;
+    const uint8_t known = (uint8_t)(sampi_grammar_node_facts(t, e) | SAMPI_FACT_DONE);
     const bool changed = known != (e->facts & (uint8_t)~SAMPI_FACT_OPEN);
     e->facts = known;
     return changed;
@@ -21392,7 +21443,7 @@ static bool sampi_grammar_update_facts(sampi_tree *t, sampi_node n)
 /* Returns the cost of sampi_grammar_update_facts for a node, in steps. */
 static int32_t sampi_grammar_update_cost(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
@@ -21403,7 +21454,7 @@ static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const 
     const int32_t n = order->n;
     int64_t spare = (int64_t)SAMPI_MAX_WORK + 16 * (int64_t)n;
     memcpy(queue, order->data, (size_t)n * sizeof *queue);
-    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->facts |= SAMPI_FACT_OPEN;
+    for (int32_t i = 0; i < n; i++) sampi_grammar_at(t, queue[i])->facts |= SAMPI_FACT_OPEN;
     for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_update_cost(t, queue[first])) >= 0;) {
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
@@ -21411,7 +21462,7 @@ static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const 
         if (!sampi_grammar_update_facts(t, now))
             continue; /* sampi_grammar_update_facts has removed the node's mark OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
-            sampi_expr *e = sampi_at(t, list[i]);
+            sampi_expr *e = sampi_grammar_at(t, list[i]);
             if (e->facts & SAMPI_FACT_OPEN) continue;
             e->facts |= SAMPI_FACT_OPEN;
             queue[(int32_t)(((int64_t)first + left++) % n)] = list[i];
@@ -21426,7 +21477,7 @@ static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
     size_t n_parts = 0;
     const int32_t *nodes = (const int32_t *)order->data;
     for (int32_t i = 0; i < order->n; i++)
-        for (int32_t k = 0; sampi_child(t, sampi_at(t, nodes[i]), k) >= 0; k++) n_parts++;
+        for (int32_t k = 0; sampi_grammar_child(t, sampi_grammar_at(t, nodes[i]), k) >= 0; k++) n_parts++;
     if (n_parts > INT32_MAX / 2) return SAMP_E_RANGE;
     const size_t n_above = (size_t)t->nodes.n + 2;
     int32_t *above = (int32_t *)SAMP_MALLOC((n_above + n_parts + (size_t)order->n) * sizeof *above);
@@ -21435,10 +21486,11 @@ static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
     memset(above, 0, n_above * sizeof *above);
     /* above [n + 2] first counts the parents of n; then above [n + 1] is the end of n's list */
     for (int32_t i = 0; i < order->n; i++)
-        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
+        for (int32_t k = 0, part; (part = sampi_grammar_child(t, sampi_grammar_at(t, nodes[i]), k)) >= 0; k++)
+            above[part + 2]++;
     for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
     for (int32_t i = 0; i < order->n; i++)
-        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++)
+        for (int32_t k = 0, part; (part = sampi_grammar_child(t, sampi_grammar_at(t, nodes[i]), k)) >= 0; k++)
             list[above[part + 1]++] = nodes[i];
     const int status = sampi_grammar_propagate(t, order, above, list, list + n_parts);
     SAMP_FREE(above);
@@ -21452,7 +21504,7 @@ static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
     bool strict = false;
     int status = SAMP_OK;
     for (int32_t i = 0; i < t->rules.n; i++) {
-        sampi_rule *rule = sampi_rule_at(t, i);
+        sampi_rule *rule = sampi_grammar_rule_at(t, i);
         if (rule->n_refs > 1 && (rule->facts & SAMPI_FACT_CALLS)) rule->call = true;
     }
     bool changed = true;
@@ -21465,9 +21517,9 @@ static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
     if (status) return status;
     /* also for nodes that the root does not reach: a node that is made later may be equal to one of them */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
-        sampi_expr *e = sampi_at(t, n);
+        sampi_expr *e = sampi_grammar_at(t, n);
         if (!(e->facts & SAMPI_FACT_DONE))
-            e->facts = sampi_node_facts(t, e);
+            e->facts = sampi_grammar_node_facts(t, e);
         else if (e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT)
             strict |= (e->facts & SAMPI_FACT_CALLS) != 0;
         e->facts &= SAMPI_FACTS_OF_PARTS;
@@ -21483,8 +21535,8 @@ static void sampi_grammar_classes(samp_grammar *g)
     g->bytes.n_classes = 1;
     memset(g->bytes.class_of, 0, sizeof g->bytes.class_of);
     for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
-        const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
-        const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+        const sampi_expr *e = n < t->nodes.n ? sampi_grammar_at(t, n) : NULL;
+        const uint8_t *bytes = e && sampi_grammar_in_pool(e->kind) ? sampi_grammar_bytes_at(t, e->a) : NULL;
         if (e && e->kind == SAMPI_NODE_TEXT)
             for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
         if (e && e->kind == SAMPI_NODE_MULTIPLE) {
@@ -21518,16 +21570,18 @@ static void sampi_grammar_classes(samp_grammar *g)
 static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)e->kind);
-    if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
+    if (sampi_grammar_in_pool(e->kind))
+        sampi_mix(hash, sampi_checksum(sampi_grammar_bytes_at(t, e->a), (size_t)e->b));
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
     if (e->kind == SAMPI_NODE_REPEAT || e->kind >= SAMPI_NODE_MULTIPLE || e->kind == SAMPI_NODE_GROUP)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_rule_at(t, e->a)->unique);
-    for (; e->kind == SAMPI_NODE_TOKEN; e = sampi_at(t, e->c)) { /* a token, and those that are excluded with it */
-        const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
+    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_grammar_rule_at(t, e->a)->unique);
+    for (; e->kind == SAMPI_NODE_TOKEN;
+         e = sampi_grammar_at(t, e->c)) { /* a token, and those that are excluded with it */
+        const sampi_expr *text = e->b & 2 ? sampi_grammar_at(t, e->a) : NULL;
         sampi_mix(hash, (uint64_t)(uint32_t)e->b);
-        sampi_mix(hash,
-                  text ? sampi_checksum(sampi_bytes_at(t, text->a), (size_t)text->b) : (uint64_t)(uint32_t)e->a);
+        sampi_mix(hash, text ? sampi_checksum(sampi_grammar_bytes_at(t, text->a), (size_t)text->b)
+                             : (uint64_t)(uint32_t)e->a);
     }
     if (e->kind != SAMPI_NODE_MEMBERS) return;
     const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
@@ -21547,9 +21601,9 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     for (int32_t i = 0; i < order->n; i++) place[((const int32_t *)order->data)[i]] = i;
     g->fingerprint = 0;
     for (int32_t i = 0; i < order->n; i++) {
-        const sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+        const sampi_expr *e = sampi_grammar_at(t, ((const int32_t *)order->data)[i]);
         sampi_grammar_mix(t, e, &g->fingerprint);
-        for (int32_t k = 0, child; (child = sampi_child(t, e, k)) >= 0; k++)
+        for (int32_t k = 0, child; (child = sampi_grammar_child(t, e, k)) >= 0; k++)
             sampi_mix(&g->fingerprint, (uint64_t)(uint32_t)place[child]);
     }
     SAMP_FREE(place);
@@ -21566,11 +21620,11 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
-    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_rule_at(&g->tree, i)->unique != 0;
+    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_grammar_rule_at(&g->tree, i)->unique != 0;
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
-    sampi_vec_free(&order);
-    sampi_vec_free(&todo);
+    sampi_grammar_vec_free(&order);
+    sampi_grammar_vec_free(&todo);
     return status;
 }
 
@@ -21600,38 +21654,38 @@ typedef struct sampi_reader {
 #define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */
 
 /* Reports an error at `at`; `what` says what was expected there. Returns the error's status. */
-static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
+static int sampi_grammar_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
 /* Reads one code point, which must be valid UTF-8. Returns the code point, or a status. */
-static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
+static int32_t sampi_grammar_read_utf8(sampi_reader *r, const char *what)
 {
-    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    if (r->at == r->end) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, what);
     uint32_t c, n = sampi_utf8_get((const uint8_t *)r->at, (const uint8_t *)r->end, &c);
-    if (n == 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
+    if (n == 0) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
     r->at += n;
     return (int32_t)c;
 }
 
 /* Reads n hexadecimal digits. Returns their value, or a status. */
-static int64_t sampi_read_hex(sampi_reader *r, int n)
+static int64_t sampi_grammar_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
     for (int i = 0; i < n; i++, r->at++) {
         int digit = sampi_hex_digit(*r->at);
-        if (digit < 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
+        if (digit < 0) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
         x = x << 4 | (uint32_t)digit;
     }
     return x;
 }
 
 /* Reads a decimal number. Returns the number, or a status. Numbers above 2^31 - 1 become 2^31 - 1. */
-static int32_t sampi_read_number(sampi_reader *r, const char *what)
+static int32_t sampi_grammar_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
-    if (*r->at < '0' || *r->at > '9') return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    if (*r->at < '0' || *r->at > '9') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, what);
     for (; *r->at >= '0' && *r->at <= '9'; r->at++) {
         x = 10 * x + (*r->at - '0');
         if (x > INT32_MAX) x = INT32_MAX;
@@ -21640,30 +21694,30 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
 }
 
 /* Returns n. If n is a status, an error is reported at the current position of the text. */
-static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
+static sampi_node sampi_grammar_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
-    return sampi_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
+    return sampi_grammar_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
 }
 
-static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
+static sampi_node sampi_grammar_read_part(sampi_reader *r, sampi_node n)
 {
-    if (n < 0) return sampi_read_node(r, n);
-    sampi_node *part = (sampi_node *)sampi_vec_add(&r->parts, sizeof *part, 1);
-    if (!part) return sampi_read_node(r, SAMP_E_NOMEM);
+    if (n < 0) return sampi_grammar_read_node(r, n);
+    sampi_node *part = (sampi_node *)sampi_grammar_vec_add(&r->parts, sizeof *part, 1);
+    if (!part) return sampi_grammar_read_node(r, SAMP_E_NOMEM);
     return *part = n;
 }
 
 /* Joins the parts from index `first` on into one node, as a sequence (seq) or as alternatives, and removes them from
    r->parts. */
-static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
+static sampi_node sampi_grammar_read_join(sampi_reader *r, int32_t first, bool seq)
 {
     sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
     while (r->parts.n > first) {
         sampi_node part = ((sampi_node *)r->parts.data)[--r->parts.n];
         n = seq ? sampi_tree_seq(r->tree, part, n) : sampi_tree_alt(r->tree, part, n);
     }
-    return sampi_read_node(r, n);
+    return sampi_grammar_read_node(r, n);
 }
 
 /* ---- src/grammar/gbnf.h ---- */
@@ -21689,12 +21743,12 @@ static void sampi_gbnf_space(sampi_reader *r, bool newlines)
 /* Reads one character of a literal or a class. */
 static int64_t sampi_gbnf_char(sampi_reader *r)
 {
-    if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
+    if (*r->at != '\\') return sampi_grammar_read_utf8(r, "expected the end of the literal or class");
     r->at += 2;
     switch (r->at[-1]) {
-        case 'x': return sampi_read_hex(r, 2);
-        case 'u': return sampi_read_hex(r, 4);
-        case 'U': return sampi_read_hex(r, 8);
+        case 'x': return sampi_grammar_read_hex(r, 2);
+        case 'u': return sampi_grammar_read_hex(r, 4);
+        case 'U': return sampi_grammar_read_hex(r, 8);
         case 't': return '\t';
         case 'r': return '\r';
         case 'n': return '\n';
@@ -21704,7 +21758,8 @@ static int64_t sampi_gbnf_char(sampi_reader *r)
         case ']':
         case '-': return r->at[-1];
         default:
-            return sampi_expected(r, --r->at, SAMP_E_FORMAT, "expected one of x u U t r n \\ \" [ ] - behind \\");
+            return sampi_grammar_expected(r, --r->at, SAMP_E_FORMAT,
+                                          "expected one of x u U t r n \\ \" [ ] - behind \\");
     }
 }
 
@@ -21720,10 +21775,10 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
             const uint32_t range[1][2] = { { (uint32_t)c, (uint32_t)c } };
             n = sampi_tree_class(r->tree, range, 1, false);
         }
-        if (sampi_read_part(r, n) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, n) < 0) return r->error->status;
     }
     r->at++;
-    return sampi_read_join(r, first, true);
+    return sampi_grammar_read_join(r, first, true);
 }
 
 /* Reads a character class [..] or [^..]. */
@@ -21740,18 +21795,18 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
             if (hi < 0) return (sampi_node)hi;
         }
         if (lo == 0 && hi > 0 && !negated) lo = 1;
-        if (sampi_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
-        if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
     /* adds the range from 0 to 0, so that the negated class excludes byte 0 */
     for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++)
-        if (sampi_read_part(r, 0) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, 0) < 0) return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
     if (n == 0) return SAMPI_EMPTY;
     const uint32_t *ranges = (const uint32_t *)r->parts.data + first;
-    return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
+    return sampi_grammar_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
 }
 
 /* Reads a token: <[id]> or <text>. The text together with its angle brackets must be the text of one token. */
@@ -21759,23 +21814,23 @@ static sampi_node sampi_gbnf_token(sampi_reader *r)
 {
     bool negated = *r->at == '!';
     r->at += negated;
-    if (*r->at != '<') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected < behind !");
+    if (*r->at != '<') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected < behind !");
     const char *start = r->at++;
     if (*r->at == '[') {
         r->at++;
-        int32_t id = sampi_read_number(r, "expected a token's number");
+        int32_t id = sampi_grammar_read_number(r, "expected a token's number");
         if (id < 0) return id;
         if (r->at[0] != ']' || r->at[1] != '>')
-            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected ]> behind the token's number");
+            return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected ]> behind the token's number");
         r->at += 2;
-        return sampi_read_node(r, sampi_tree_token(r->tree, id, negated));
+        return sampi_grammar_read_node(r, sampi_tree_token(r->tree, id, negated));
     }
     while (*r->at && *r->at != '>') r->at++;
-    if (!*r->at) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected > behind the token's text");
+    if (!*r->at) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected > behind the token's text");
     r->at++;
     sampi_node text = sampi_tree_text(r->tree, start, (size_t)(r->at - start));
-    if (text < 0) return sampi_read_node(r, text);
-    return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+    if (text < 0) return sampi_grammar_read_node(r, text);
+    return sampi_grammar_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
 }
 
 /* Reads a repetition {m}, {m,} or {m,n}. As in llama.cpp, an upper bound above 2000 counts as no bound. */
@@ -21784,25 +21839,26 @@ static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32
     r->at++;
     sampi_gbnf_space(r, nested);
     const char *start = r->at;
-    *least = sampi_read_number(r, "expected a number behind {");
+    *least = sampi_grammar_read_number(r, "expected a number behind {");
     if (*least < 0) return *least;
     *most = *least;
     sampi_gbnf_space(r, nested);
     if (*r->at == ',') {
         r->at++;
         sampi_gbnf_space(r, nested);
-        *most = *r->at == '}' ? -1 : sampi_read_number(r, "expected a number or }");
+        *most = *r->at == '}' ? -1 : sampi_grammar_read_number(r, "expected a number or }");
         if (*most < -1) return *most;
         sampi_gbnf_space(r, nested);
-        if (*r->at != '}') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected }");
+        if (*r->at != '}') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected }");
     } else if (*r->at != '}') {
-        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected , or }");
+        return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected , or }");
     }
     r->at++;
-    if (*least > 2000) return sampi_expected(r, start, SAMP_E_FORMAT, "expected at most 2000 repetitions");
+    if (*least > 2000) return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected at most 2000 repetitions");
     if (*most > 2000) *most = -1;
     if (*most >= 0 && *most < *least)
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a second number that is not below the first");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT,
+                                      "expected a second number that is not below the first");
     return SAMP_OK;
 }
 
@@ -21820,15 +21876,15 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
     }
     sampi_gbnf_space(r, nested);
     if (*nothing || r->parts.n == first)
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     uint64_t total = most > 0 ? (uint64_t)most : least > 0 ? (uint64_t)least : 1;
     *n_rules *= total;
     if (*n_rules > 2000)
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, at most 2000 in all");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, at most 2000 in all");
     r->n_symbols += most < 0 ? 1 : (uint64_t)(most - least);
     *nothing = most == 0;
     sampi_node *last = (sampi_node *)r->parts.data + r->parts.n - 1;
-    *last = sampi_read_node(r, sampi_tree_repeat(r->tree, *last, least, most));
+    *last = sampi_grammar_read_node(r, sampi_tree_repeat(r->tree, *last, least, most));
     return *last < 0 ? *last : SAMP_OK;
 }
 
@@ -21840,10 +21896,10 @@ static int32_t sampi_gbnf_name(sampi_reader *r)
     const char *start = r->at;
     int32_t n_rules = r->tree->rules.n;
     while (sampi_gbnf_is_name(*r->at)) r->at++;
-    if (r->at == start) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a name");
-    int32_t rule = sampi_read_node(r, sampi_tree_rule(r->tree, start, (size_t)(r->at - start)));
+    if (r->at == start) return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected a name");
+    int32_t rule = sampi_grammar_read_node(r, sampi_tree_rule(r->tree, start, (size_t)(r->at - start)));
     r->n_symbols += (uint64_t)(r->tree->rules.n - n_rules);
-    if (rule == n_rules) sampi_rule_at(r->tree, rule)->place = (size_t)(start - r->text);
+    if (rule == n_rules) sampi_grammar_rule_at(r->tree, rule)->place = (size_t)(start - r->text);
     return rule;
 }
 
@@ -21851,12 +21907,12 @@ static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
 {
     uint64_t n_symbols = r->n_symbols++;
     if (++r->depth > SAMPI_MAX_NESTING)
-        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+        return sampi_grammar_expected(r, r->at, SAMP_E_RANGE, "expected at most 100 levels of ( )");
     r->at++;
     sampi_gbnf_space(r, true);
     sampi_node n = sampi_gbnf_alternatives(r, true);
     if (n < 0) return n;
-    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    if (*r->at != ')') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
     *n_rules = r->n_symbols - n_symbols;
@@ -21897,10 +21953,10 @@ static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
                 r->at++;
                 n = sampi_tree_class(r->tree, zero, 1, true);
             } else {
-                return sampi_read_join(r, first, true);
+                return sampi_grammar_read_join(r, first, true);
             }
         }
-        if (sampi_read_part(r, n) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, n) < 0) return r->error->status;
         sampi_gbnf_space(r, nested);
     }
 }
@@ -21909,8 +21965,8 @@ static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
 {
     int32_t first = r->parts.n;
     for (;;) {
-        if (sampi_read_part(r, sampi_gbnf_sequence(r, nested)) < 0) return r->error->status;
-        if (*r->at != '|') return sampi_read_join(r, first, false);
+        if (sampi_grammar_read_part(r, sampi_gbnf_sequence(r, nested)) < 0) return r->error->status;
+        if (*r->at != '|') return sampi_grammar_read_join(r, first, false);
         r->at++;
         sampi_gbnf_space(r, true);
     }
@@ -21922,13 +21978,13 @@ static int sampi_gbnf_rule(sampi_reader *r)
     int32_t rule = sampi_gbnf_name(r);
     if (rule < 0) return rule;
     sampi_gbnf_space(r, false);
-    if (strncmp(r->at, "::=", 3) != 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected ::=");
+    if (strncmp(r->at, "::=", 3) != 0) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected ::=");
     r->at += 3;
     sampi_gbnf_space(r, true);
     sampi_node body = sampi_gbnf_alternatives(r, false);
     if (body < 0) return body;
     if (*r->at && *r->at != '\n' && *r->at != '\r')
-        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end of the line, or a part of the rule");
+        return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected the end of the line, or a part of the rule");
     sampi_gbnf_space(r, true);
     return sampi_tree_define(r->tree, rule, body);
 }
@@ -21937,9 +21993,9 @@ static int sampi_gbnf_rule(sampi_reader *r)
 static int sampi_gbnf_check(sampi_reader *r)
 {
     for (int32_t i = 0; i < r->tree->rules.n; i++) {
-        const sampi_rule *rule = sampi_rule_at(r->tree, i);
+        const sampi_rule *rule = sampi_grammar_rule_at(r->tree, i);
         if (rule->body < 0)
-            return sampi_expected(r, r->text + rule->place, SAMP_E_FORMAT, "expected a name that has a rule");
+            return sampi_grammar_expected(r, r->text + rule->place, SAMP_E_FORMAT, "expected a name that has a rule");
     }
     return SAMP_OK;
 }
@@ -21953,9 +22009,10 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
         if (status) return status;
     }
     int32_t n_rules = r->tree->rules.n;
-    *rule = sampi_read_node(r, sampi_tree_rule(r->tree, root, strlen(root)));
+    *rule = sampi_grammar_read_node(r, sampi_tree_rule(r->tree, root, strlen(root)));
     if (*rule < 0) return *rule;
-    if (*rule == n_rules) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a rule with the root's name");
+    if (*rule == n_rules)
+        return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected a rule with the root's name");
     return sampi_gbnf_check(r);
 }
 
@@ -22175,7 +22232,7 @@ static const char sampi_unicode_names[] =
 
 static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
 {
-    return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
+    return sampi_grammar_expected(r, at, SAMP_E_UNSUPPORTED, what);
 }
 
 /* Returns the number of ranges of the class \d, \w or \s; *ranges becomes the ranges. */
@@ -22197,18 +22254,18 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
         int n = 0;
         while (r->at[1 + n] && r->at[1 + n] != '}') n++;
         if (n < 1 || n > 6 || !r->at[1 + n])
-            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
+            return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
         const char *digits = ++r->at;
-        int64_t c = sampi_read_hex(r, n);
-        if (c > 0x10ffff) return sampi_expected(r, digits, SAMP_E_FORMAT, "expected at most 10ffff in \\u{}");
+        int64_t c = sampi_grammar_read_hex(r, n);
+        if (c > 0x10ffff) return sampi_grammar_expected(r, digits, SAMP_E_FORMAT, "expected at most 10ffff in \\u{}");
         r->at++;
         return c;
     }
-    int64_t c = sampi_read_hex(r, 4);
+    int64_t c = sampi_grammar_read_hex(r, 4);
     if (c < 0xd800 || c >= 0xdc00 || r->at[0] != '\\' || r->at[1] != 'u') return c;
     const char *at = r->at;
     r->at += 2;
-    int64_t low = sampi_read_hex(r, 4);
+    int64_t low = sampi_grammar_read_hex(r, 4);
     if (low >= 0xdc00 && low < 0xe000) return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     r->at = at;
     return low < 0 ? low : c;
@@ -22220,12 +22277,12 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
     const char *start = r->at - 1;
     char c = *r->at;
-    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
+    if (r->at == r->end) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
     if (c && strchr(from, c)) return to[strchr(from, *r->at++) - from];
     if (c == '0' && (r->at[1] < '0' || r->at[1] > '9')) return *r->at++ - '0';
     if (c == 'x' || c == 'u') {
         r->at++;
-        return c == 'x' ? sampi_read_hex(r, 2) : sampi_regex_unicode(r);
+        return c == 'x' ? sampi_grammar_read_hex(r, 2) : sampi_regex_unicode(r);
     }
     if (c == 'c' && ((r->at[1] | 32) >= 'a' && (r->at[1] | 32) <= 'z')) {
         r->at += 2;
@@ -22234,8 +22291,8 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if (c == 'k') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
-    return sampi_read_utf8(r, "expected a character");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
+    return sampi_grammar_read_utf8(r, "expected a character");
 }
 
 /* Appends n ranges to r->parts as pairs of numbers; with `gaps` the gaps between the ranges instead. */
@@ -22247,7 +22304,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
         if (gaps) hi = i < n ? (int64_t)ranges[i][0] - 1 : 0x10ffff;
         if (i < n) next = (int64_t)ranges[i][1] + 1;
         if (lo > hi) continue;
-        if (sampi_read_part(r, (sampi_node)lo) < 0 || sampi_read_part(r, (sampi_node)hi) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, (sampi_node)lo) < 0 || sampi_grammar_read_part(r, (sampi_node)hi) < 0)
+            return r->error->status;
     }
     return SAMP_OK;
 }
@@ -22261,25 +22319,25 @@ static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2]
     sampi_node part[2] = { SAMPI_NEVER, SAMPI_NEVER };
     sampi_ranges own;
     if (!r->edges) return r->chars(r->tree, ranges, n, negated);
-    if (!sampi_ranges_make(&own, ranges, n)) return sampi_read_node(r, SAMP_E_NOMEM);
+    if (!sampi_grammar_ranges_make(&own, ranges, n)) return sampi_grammar_read_node(r, SAMP_E_NOMEM);
     /* a character of both sets is one that is in no gap of either */
     for (int word = 0; word < 2 && part[0] >= 0; word++) {
         int status = sampi_regex_ranges(r, (const uint32_t(*)[2])own.at, own.n, !negated);
         if (!status) status = sampi_regex_ranges(r, words, n_words, word);
-        const uint32_t(*both)[2] = (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first);
+        const uint32_t(*both)[2] = (const uint32_t(*)[2])sampi_grammar_vec_at(&r->parts, sizeof(sampi_node), first);
         part[word] = status ? status : r->chars(r->tree, both, (size_t)(r->parts.n - first) / 2, true);
         r->parts.n = first;
         if (part[word] > SAMPI_NEVER)
             part[word] = sampi_tree_node(r->tree, SAMPI_NODE_GROUP, part[word],
                                          word ? SAMPI_GROUP_WORD : SAMPI_GROUP_OTHER, 0);
     }
-    sampi_ranges_free(&own);
+    sampi_grammar_ranges_free(&own);
     return sampi_tree_alt(r->tree, part[0], part[1]);
 }
 
 #ifndef SAMP_NO_UNICODE
 /* Returns the general categories that a name of n bytes means, as bits; 0 if there are none. */
-static uint32_t sampi_unicode_named(const char *name, size_t n)
+static uint32_t sampi_grammar_unicode_named(const char *name, size_t n)
 {
     static const char longer[] = "=Letter=L =Uppercase_Letter=Lu =Lowercase_Letter=Ll =Cased_Letter=LC =Mark=M "
                                  "=Number=N =Decimal_Number=Nd =Punctuation=P =Symbol=S =Separator=Z "
@@ -22305,12 +22363,12 @@ static int sampi_regex_property(sampi_reader *r)
 #else
     const char *start = r->at, *name = r->at + 3, *end = name;
     const uint32_t flip = start[1] == 'P' ? 0xffffffff : 0;
-    if (start[2] != '{') return sampi_expected(r, start, SAMP_E_FORMAT, "expected { behind \\p");
+    if (start[2] != '{') return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected { behind \\p");
     while (*end && *end != '}') end++;
-    if (!*end) return sampi_expected(r, name, SAMP_E_FORMAT, "expected } behind \\p{");
+    if (!*end) return sampi_grammar_expected(r, name, SAMP_E_FORMAT, "expected } behind \\p{");
     r->at = end + 1;
     if (!strncmp(name, "gc=", 3) || !strncmp(name, "General_Category=", 17)) name += name[0] == 'g' ? 3 : 17;
-    const uint32_t set = sampi_unicode_named(name, (size_t)(end - name)) ^ flip;
+    const uint32_t set = sampi_grammar_unicode_named(name, (size_t)(end - name)) ^ flip;
     if (set == flip)
         return sampi_regex_unsupported(r, start, "of \\p only general categories are supported, as \\p{L}");
     uint32_t c = 0, range[1][2] = { { 1, 0 } };
@@ -22338,14 +22396,16 @@ static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
 {
     for (int32_t i = first, end = r->parts.n; i < end && r->any_case; i += 2)
         for (sampi_node a = 'A'; a <= 'a'; a += 'a' - 'A') {
-            const sampi_node *range = (const sampi_node *)sampi_vec_at(&r->parts, sizeof *range, i);
+            const sampi_node *range = (const sampi_node *)sampi_grammar_vec_at(&r->parts, sizeof *range, i);
             sampi_node lo = range[0] < a ? a : range[0], hi = range[1] > a + 25 ? a + 25 : range[1];
             if (lo > hi) continue;
-            if (sampi_read_part(r, lo ^ 32) < 0 || sampi_read_part(r, hi ^ 32) < 0) return r->error->status;
+            if (sampi_grammar_read_part(r, lo ^ 32) < 0 || sampi_grammar_read_part(r, hi ^ 32) < 0)
+                return r->error->status;
         }
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+    return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_grammar_vec_at(&r->parts, sizeof(sampi_node), first), n,
+                             negated);
 }
 
 /* Reads one end of a range within [ ]. */
@@ -22353,7 +22413,7 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
     if (*r->at != '\\') {
-        c = sampi_read_utf8(r, "expected ]");
+        c = sampi_grammar_read_utf8(r, "expected ]");
     } else if (r->at[1] && strchr("dwsDWS", r->at[1])) {
         const uint32_t(*ranges)[2];
         char name = r->at[1];
@@ -22391,7 +22451,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
         r->at++;
         int64_t hi = sampi_regex_class_char(r, &status);
         if (status) return status;
-        if (lo < 0 || hi < lo) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
+        if (lo < 0 || hi < lo) return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
         uint32_t range[1][2] = { { (uint32_t)lo, (uint32_t)hi } };
         if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
     }
@@ -22402,7 +22462,8 @@ static sampi_node sampi_regex_class(sampi_reader *r)
 /* Returns n as a GROUP node if groups matter to the caller, else n itself. */
 static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 {
-    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
+    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_grammar_at(r->tree, n)->kind != SAMPI_NODE_ALT))
+        return n;
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
@@ -22411,9 +22472,9 @@ static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
     for (char c; (c = *r->at) & 0x80 || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
-        if (sampi_read_utf8(r, "expected a character") < 0) return r->error->status;
+        if (sampi_grammar_read_utf8(r, "expected a character") < 0) return r->error->status;
     if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
-        return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
+        return sampi_grammar_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
     r->at++;
     return SAMP_OK;
 }
@@ -22458,17 +22519,18 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     const bool any_case = r->any_case;
     int32_t group;
     if (++r->depth > SAMPI_MAX_NESTING)
-        return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+        return sampi_grammar_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
     const int status = sampi_regex_group_kind(r, &group);
     sampi_node n = status ? status : sampi_regex_alternatives(r);
     if (n < 0) return n;
-    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    if (*r->at != ')') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
     r->any_case = any_case;
     if (group != SAMPI_GROUP_AHEAD && group != SAMPI_GROUP_NOT_AHEAD) return sampi_regex_way(r, n, group);
     n = sampi_tree_seq(r->tree, n, sampi_regex_everything(r->tree));
-    if (n >= 0 && sampi_is_everything(r->tree, n)) return group == SAMPI_GROUP_AHEAD ? SAMPI_EMPTY : SAMPI_NEVER;
+    if (n >= 0 && sampi_grammar_is_everything(r->tree, n))
+        return group == SAMPI_GROUP_AHEAD ? SAMPI_EMPTY : SAMPI_NEVER;
     return n < 0 ? n : sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
@@ -22477,15 +22539,15 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
     if (*r->at >= '0' && *r->at <= '9') {
-        *least = *most = sampi_read_number(r, "");
+        *least = *most = sampi_grammar_read_number(r, "");
         if (*r->at == ',') {
             r->at++;
             *most = *r->at == '}' ? -1 : 0;
-            if (*r->at >= '0' && *r->at <= '9') *most = sampi_read_number(r, "");
+            if (*r->at >= '0' && *r->at <= '9') *most = sampi_grammar_read_number(r, "");
         }
         if (*r->at++ == '}') {
             if (*most >= 0 && *most < *least)
-                return sampi_expected(r, start, SAMP_E_FORMAT,
+                return sampi_grammar_expected(r, start, SAMP_E_FORMAT,
                                       "expected a second number that is not below the first");
             return SAMP_OK;
         }
@@ -22508,7 +22570,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     int status = c == '{' ? sampi_regex_braces(r, &least, &most) : SAMP_OK;
     if (status) return status;
     if (least >= 0 || (c && strchr("*+?", c)))
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     if (c == '.') {
         r->at++;
         return sampi_regex_chars(r, line_ends, 3, true);
@@ -22523,7 +22585,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     if (c == '\\' && (r->at[1] | 32) == 'p')
         return sampi_regex_property(r) ? (sampi_node)r->error->status : sampi_regex_set(r, first, false);
     r->at += c == '\\';
-    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
+    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_grammar_read_utf8(r, "expected a character");
     if (code < 0) return (sampi_node)code;
     uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
     if (sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
@@ -22578,16 +22640,16 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     for (;;) {
         char c = *r->at;
         if (r->at == r->end || c == ')' || c == '|') {
-            sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
-            if (sampi_read_part(r, n) < 0) return r->error->status;
-            if (c != '|') return sampi_read_join(r, first, false);
+            sampi_node n = sampi_regex_way(r, sampi_grammar_read_join(r, first_part, true), SAMPI_GROUP_NONE);
+            if (sampi_grammar_read_part(r, n) < 0) return r->error->status;
+            if (c != '|') return sampi_grammar_read_join(r, first, false);
             first_part = r->parts.n;
             r->at++;
             continue;
         }
         sampi_node n = sampi_regex_assertion(r);
         if (!n) n = sampi_regex_repeated(r, sampi_regex_atom(r));
-        if (sampi_read_part(r, n) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, n) < 0) return r->error->status;
     }
 }
 
@@ -22598,7 +22660,7 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     r->text = r->at = text;
     r->end = text + n;
     r->error = error;
-    if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    if (n > SAMPI_MAX_REGEX) return sampi_grammar_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
     for (size_t i = 0; i + 1 < n; i++) {
         if (text[i] == '\\' && (text[i + 1] | 32) == 'b') r->edges = true;
         i += text[i] == '\\';
@@ -22608,9 +22670,10 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
         r->at += 4;
     }
     r->any = sampi_tree_repeat(r->tree, sampi_regex_chars(r, NULL, 0, true), 0, -1);
-    sampi_node all = r->any < 0 ? sampi_read_node(r, r->any) : sampi_regex_alternatives(r);
-    if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
-    sampi_vec_free(&r->parts);
+    sampi_node all = r->any < 0 ? sampi_grammar_read_node(r, r->any) : sampi_regex_alternatives(r);
+    if (all >= 0 && r->at < r->end)
+        all = sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_grammar_vec_free(&r->parts);
     return all;
 }
 
@@ -22627,7 +22690,7 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     r.chars = chars;
     sampi_node all = sampi_regex_read(&r, text, n, error);
     if (all >= 0 && search) all = sampi_tree_seq(t, r.any, sampi_tree_seq(t, all, r.any));
-    return sampi_read_node(&r, all < 0 ? all : sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN));
+    return sampi_grammar_read_node(&r, all < 0 ? all : sampi_grammar_resolve(&placing, all, SAMPI_PLACE_BEGIN));
 }
 
 /* ---- src/grammar/derivatives.h ---- */
@@ -22655,49 +22718,49 @@ typedef struct sampi_pairs {
 typedef struct sampi_deriver {
     sampi_tree tree;
     const sampi_byte_classes *bytes; /* classes of bytes that the tree treats alike */
-    sampi_vec work;                  /* a stack of nodes, for sampi_derive and other functions */
+    sampi_vec work;                  /* a stack of nodes, for sampi_grammar_derive and other functions */
     sampi_memo *memo;                /* [n_memo] the cache of derivatives, which is made when it is first needed */
     int32_t n_memo;
-    sampi_pairs queued; /* the nodes that sampi_search_match has reached */
-    int32_t last;       /* the class of the byte with which sampi_search_match last found a text */
+    sampi_pairs queued; /* the nodes that sampi_grammar_search_match has reached */
+    int32_t last;       /* the class of the byte with which sampi_grammar_search_match last found a text */
     int status;         /* the first error of the current call, or SAMP_OK */
     int64_t budget;     /* how many steps the current call may still take */
-    int64_t charged;    /* how many steps sampi_charge has counted in all */
+    int64_t charged;    /* how many steps sampi_grammar_charge has counted in all */
     /* the memory account of the deriver and its owner, as of a whole matcher without its sampler */
     sampi_account account;
 } sampi_deriver;
 
 /* Records an error, unless the current call has one already. */
-static void sampi_fault(sampi_deriver *d, int status)
+static void sampi_grammar_fault(sampi_deriver *d, int status)
 {
     if (!d->status) d->status = status == SAMP_E_NOMEM && d->account.full ? (int)SAMP_E_FULL : status;
 }
 /* Charges work that is not a loop of steps: `steps` is the number of steps that take about the same time. */
-static void sampi_charge(sampi_deriver *d, int32_t steps)
+static void sampi_grammar_charge(sampi_deriver *d, int32_t steps)
 {
     d->budget -= steps;
     d->charged += steps;
 }
 
 /* Charges the steps for finding or making node n, more if the nodes exceed a CPU's cache. */
-static sampi_node sampi_checked_node(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_grammar_checked_node(sampi_deriver *d, sampi_node n)
 {
     const int32_t nodes = d->tree.nodes.n;
-    sampi_charge(d, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
+    sampi_grammar_charge(d, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
     if (n >= 0) return n;
-    sampi_fault(d, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
+    sampi_grammar_fault(d, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
     return SAMPI_NEVER;
 }
-static void *sampi_append(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
+static void *sampi_grammar_append(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
 {
     const int32_t cap = vec->cap;
-    void *room = sampi_vec_add(vec, width, n);
-    if (vec->cap != cap) sampi_charge(d, (int32_t)(vec->size / 128));
-    if (!room) sampi_fault(d, SAMP_E_NOMEM);
+    void *room = sampi_grammar_vec_add(vec, width, n);
+    if (vec->cap != cap) sampi_grammar_charge(d, (int32_t)(vec->size / 128));
+    if (!room) sampi_grammar_fault(d, SAMP_E_NOMEM);
     return room;
 }
 
-static void sampi_pairs_clear(sampi_pairs *p)
+static void sampi_grammar_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
     if (p->round == INT32_MAX) { /* restarts the round numbers, and clears the slots, which have old numbers */
@@ -22708,13 +22771,13 @@ static void sampi_pairs_clear(sampi_pairs *p)
 }
 
 /* Adds the pair (a, b). Returns whether it is new. If there is no memory, returns false and records an error. */
-static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
+static bool sampi_grammar_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t b)
 {
     /* doubles the hash table, and enters the pairs of the current round again */
     if (3 * (2 * p->n + 2) > p->slots.n) {
         sampi_vec old = p->slots;
-        p->slots = sampi_vec_like(&old);
-        if (!sampi_append(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+        p->slots = sampi_grammar_vec_like(&old);
+        if (!sampi_grammar_append(d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;
         }
@@ -22722,9 +22785,9 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
         p->n = 0;
         for (int32_t i = 0; i < old.n; i += 3) {
             const int32_t *s = (const int32_t *)old.data + i;
-            if (s[0] == p->round) sampi_pairs_add(d, p, s[1], s[2]);
+            if (s[0] == p->round) sampi_grammar_pairs_add(d, p, s[1], s[2]);
         }
-        sampi_vec_free(&old);
+        sampi_grammar_vec_free(&old);
     }
     uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
     for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
@@ -22741,100 +22804,101 @@ static bool sampi_pairs_add(sampi_deriver *d, sampi_pairs *p, int32_t a, int32_t
 }
 
 /* Counts one step of work. Returns false if the limit of steps is exceeded, or if an error was recorded before. */
-static bool sampi_step(sampi_deriver *d)
+static bool sampi_grammar_step(sampi_deriver *d)
 {
-    if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
+    if (--d->budget < 0) sampi_grammar_fault(d, SAMP_E_FULL);
     return !d->status;
 }
 
-static sampi_node sampi_work_pop(sampi_deriver *d) { return ((sampi_node *)d->work.data)[--d->work.n]; }
-static void sampi_work_push(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_grammar_work_pop(sampi_deriver *d) { return ((sampi_node *)d->work.data)[--d->work.n]; }
+static void sampi_grammar_work_push(sampi_deriver *d, sampi_node n)
 {
-    sampi_node *at = (sampi_node *)sampi_append(d, &d->work, sizeof *at, 1);
+    sampi_node *at = (sampi_node *)sampi_grammar_append(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
 /* Pushes both nodes, or none of them if there is no memory. */
-static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
+static void sampi_grammar_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    sampi_node *at = (sampi_node *)sampi_append(d, &d->work, sizeof *at, 2);
+    sampi_node *at = (sampi_node *)sampi_grammar_append(d, &d->work, sizeof *at, 2);
     if (!at) return;
     at[0] = a;
     at[1] = b;
 }
 
-static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
+static sampi_memo *sampi_grammar_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
     return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
 }
 
 /* Makes an empty memo; it takes at most a sixteenth of the memory limit, unless that is below 64 entries. */
-static bool sampi_memo_make(sampi_deriver *d)
+static bool sampi_grammar_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
     const size_t most = SAMPI_SIZE_GET(&(d->account.all ? d->account.all : &d->account)->most);
     while (n > 64 && (size_t)n * sizeof *d->memo > most / 16) n /= 2;
-    d->memo = (sampi_memo *)sampi_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
+    d->memo = (sampi_memo *)sampi_grammar_account_allocate(&d->account, (size_t)n * sizeof *d->memo);
     if (!d->memo) {
-        sampi_fault(d, SAMP_E_NOMEM);
+        sampi_grammar_fault(d, SAMP_E_NOMEM);
         return false;
     }
     memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
     d->n_memo = n;
     return true;
 }
-static void sampi_memo_free(sampi_deriver *d)
+static void sampi_grammar_memo_free(sampi_deriver *d)
 {
-    sampi_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    sampi_grammar_account_free(&d->account, d->memo, (size_t)d->n_memo * sizeof *d->memo);
     d->memo = NULL;
 }
 
 /* Returns n; if n refers to a rule that is not called, returns the rule's body instead, and of a PLACED node what it
    is. */
-static sampi_node sampi_inlined(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_grammar_inlined(sampi_deriver *d, sampi_node n)
 {
     enum { MEMO_PLACED = 258, PATIENCE = 64 };
     for (;;) {
-        const sampi_expr e = *sampi_at(&d->tree, n);
+        const sampi_expr e = *sampi_grammar_at(&d->tree, n);
         if (e.kind != SAMPI_NODE_PLACED) {
-            if (!sampi_is_inline(&d->tree, &e)) return n;
-            n = sampi_rule_at(&d->tree, e.a)->body;
+            if (!sampi_grammar_is_inline(&d->tree, &e)) return n;
+            n = sampi_grammar_rule_at(&d->tree, e.a)->body;
             continue;
         }
-        if (d->status || (!d->memo && !sampi_memo_make(d))) return SAMPI_NEVER;
-        sampi_memo *memo = sampi_memo_of(d, n, MEMO_PLACED);
+        if (d->status || (!d->memo && !sampi_grammar_memo_make(d))) return SAMPI_NEVER;
+        sampi_memo *memo = sampi_grammar_memo_of(d, n, MEMO_PLACED);
         if (memo->node != n || memo->byte != MEMO_PLACED) {
             sampi_resolving placing = { &d->tree, PATIENCE, 0 };
-            memo->result = sampi_checked_node(d, sampi_resolve(&placing, e.a, e.b));
+            memo->result = sampi_grammar_checked_node(d, sampi_grammar_resolve(&placing, e.a, e.b));
             memo->node = d->status ? -1 : n;
             memo->byte = MEMO_PLACED;
-            sampi_charge(d, PATIENCE - placing.patience);
+            sampi_grammar_charge(d, PATIENCE - placing.patience);
         }
         n = memo->result;
     }
 }
 
 /* Returns the sequence a, then b, in the form that nests on the right, even if a nests on the left. */
-static sampi_node sampi_join_sequence(sampi_deriver *d, sampi_node a, sampi_node b)
+static sampi_node sampi_grammar_join_sequence(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_checked_node(d, sampi_tree_seq(&d->tree, a, b));
+    if (sampi_grammar_at(&d->tree, a)->kind != SAMPI_NODE_SEQ)
+        return sampi_grammar_checked_node(d, sampi_tree_seq(&d->tree, a, b));
     int32_t first = d->work.n;
-    sampi_work_push(d, a);
-    while (d->work.n > first && sampi_step(d)) { /* joins the parts of a to b, the last part first */
-        sampi_node n = sampi_work_pop(d);
-        const sampi_expr *e = sampi_at(&d->tree, n);
+    sampi_grammar_work_push(d, a);
+    while (d->work.n > first && sampi_grammar_step(d)) { /* joins the parts of a to b, the last part first */
+        sampi_node n = sampi_grammar_work_pop(d);
+        const sampi_expr *e = sampi_grammar_at(&d->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
             sampi_node left = e->a, right = e->b;
-            sampi_work_push(d, left);
-            sampi_work_push(d, right);
+            sampi_grammar_work_push(d, left);
+            sampi_grammar_work_push(d, right);
         } else {
-            b = sampi_checked_node(d, sampi_tree_seq(&d->tree, n, b));
+            b = sampi_grammar_checked_node(d, sampi_tree_seq(&d->tree, n, b));
         }
     }
     d->work.n = first;
     return b;
 }
 
-static void sampi_sort_nodes(sampi_node *n, int32_t count)
+static void sampi_grammar_sort_nodes(sampi_node *n, int32_t count)
 {
     for (int32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
         for (int32_t i = gap; i < count; i++) {
@@ -22847,18 +22911,18 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 
 /* If an alternative begins with any number of characters of a class, replaces the alternatives whose texts it contains
    by NEVER. */
-static void sampi_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
+static void sampi_grammar_drop_contained(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     enum { COVERS = 4 };
     sampi_cover cover;
     for (int32_t i = 0, covers = 0; i < count && covers < COVERS; i++) {
-        if (n[i] == SAMPI_NEVER || !sampi_cover_of(&d->tree, n[i], &cover)) continue;
+        if (n[i] == SAMPI_NEVER || !sampi_grammar_cover_of(&d->tree, n[i], &cover)) continue;
         covers++;
         for (int32_t k = 0; k < count; k++) {
             const int32_t patience = cover.patience = 64;
-            if (n[k] != cover.whole && n[k] != SAMPI_NEVER && sampi_is_covered(&d->tree, n[k], &cover))
+            if (n[k] != cover.whole && n[k] != SAMPI_NEVER && sampi_grammar_is_covered(&d->tree, n[k], &cover))
                 n[k] = SAMPI_NEVER;
-            sampi_charge(d, (patience - cover.patience) / 4);
+            sampi_grammar_charge(d, (patience - cover.patience) / 4);
         }
     }
 }
@@ -22870,20 +22934,20 @@ typedef struct sampi_counted {
     int32_t least, most; /* most: INT32_MAX if there is no upper bound */
 } sampi_counted;
 
-static sampi_counted sampi_counted_of(const sampi_tree *t, sampi_node n)
+static sampi_counted sampi_grammar_counted_of(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n), *first = e->kind == SAMPI_NODE_SEQ ? sampi_at(t, e->a) : e;
+    const sampi_expr *e = sampi_grammar_at(t, n), *first = e->kind == SAMPI_NODE_SEQ ? sampi_grammar_at(t, e->a) : e;
     sampi_counted c = { e->kind == SAMPI_NODE_SEQ ? e->a : n, e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY, 1, 1 };
     if (first->kind != SAMPI_NODE_REPEAT) return c;
     c.one = first->a;
-    c.least = sampi_at(t, first->a)->facts & SAMPI_FACT_EMPTY ? 0 : first->b;
+    c.least = sampi_grammar_at(t, first->a)->facts & SAMPI_FACT_EMPTY ? 0 : first->b;
     c.most = first->c < 0 ? INT32_MAX : first->c;
     return c;
 }
 
 /* Returns one node for the texts of x and of y, if these differ only in how often their parts are repeated, and the
    numbers of repetitions join to one range: of a{2,4}b and a{3,7}b, a{2,7}b. */
-static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y)
+static sampi_node sampi_grammar_join_counts(sampi_deriver *d, sampi_node x, sampi_node y)
 {
     enum { PARTS = 16 };
     sampi_tree *t = &d->tree;
@@ -22892,7 +22956,7 @@ static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y
     bool in_y = true, in_x = true, touch = true; /* the numbers of x are among those of y, or the other way round */
     int32_t n = 0, n_differ = 0;
     for (; x != y; n++) {
-        sampi_counted a = sampi_counted_of(t, x), b = sampi_counted_of(t, y);
+        sampi_counted a = sampi_grammar_counted_of(t, x), b = sampi_grammar_counted_of(t, y);
         const sampi_counted none_a = { b.one, x, 0, 0 }, none_b = { a.one, y, 0, 0 };
         if (n == PARTS) return -1;
         if (a.rest == y && a.most > 1)
@@ -22912,30 +22976,31 @@ static sampi_node sampi_join_counts(sampi_deriver *d, sampi_node x, sampi_node y
         if (b.least < a.least) part[n].least = b.least;
         if (b.most > a.most) part[n].most = b.most;
     }
-    sampi_charge(d, n);
+    sampi_grammar_charge(d, n);
     if (in_y || in_x) return whole[in_y];
     if (!touch) return -1;
     while (n-- > 0) {
         const int32_t most = part[n].most == INT32_MAX ? -1 : part[n].most;
-        x = sampi_checked_node(d, sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
+        x = sampi_grammar_checked_node(d,
+                                       sampi_tree_seq(t, sampi_tree_repeat(t, part[n].one, part[n].least, most), x));
     }
     return x;
 }
 
 /* Joins alternatives that differ only in how often their parts are repeated. */
-static bool sampi_join_all_counts(sampi_deriver *d, sampi_node *n, int32_t count)
+static bool sampi_grammar_join_all_counts(sampi_deriver *d, sampi_node *n, int32_t count)
 {
     enum { TRIES = 1 << 12 };
     int32_t tries = 0;
     bool joined = false;
     for (int32_t i = 0; i < count && tries < TRIES; i++) {
         bool again = false; /* n[i] was joined with another one, and may now touch what it did not touch before */
-        if (!(sampi_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT)) continue;
+        if (!(sampi_grammar_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT)) continue;
         for (int32_t k = 0; k < count && tries < TRIES; k++) {
             if (n[k] == SAMPI_NEVER || n[k] == n[i]) continue;
-            if (k < i && !again && (sampi_at(&d->tree, n[k])->facts & SAMPI_FACT_COUNT)) continue;
+            if (k < i && !again && (sampi_grammar_at(&d->tree, n[k])->facts & SAMPI_FACT_COUNT)) continue;
             tries++;
-            const sampi_node both = sampi_join_counts(d, n[i], n[k]);
+            const sampi_node both = sampi_grammar_join_counts(d, n[i], n[k]);
             if (both < 0 || d->status) continue;
             n[k] = SAMPI_NEVER;
             n[i] = both;
@@ -22943,59 +23008,62 @@ static bool sampi_join_all_counts(sampi_deriver *d, sampi_node *n, int32_t count
             k = -1;
         }
     }
-    sampi_charge(d, tries / 4);
+    sampi_grammar_charge(d, tries / 4);
     return joined;
 }
 
 /* Joins the alternatives on the stack from index `first` on into one node, and removes them from the stack. */
-static sampi_node sampi_join_alternatives(sampi_deriver *d, int32_t first)
+static sampi_node sampi_grammar_join_alternatives(sampi_deriver *d, int32_t first)
 {
-    sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
+    sampi_node *n = (sampi_node *)sampi_grammar_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = d->work.n - first;
     d->work.n = first;
     if (d->status) return SAMPI_NEVER;
-    sampi_charge(d, count);
-    sampi_sort_nodes(n, count);
+    sampi_grammar_charge(d, count);
+    sampi_grammar_sort_nodes(n, count);
     int32_t counts = 0;
-    for (int32_t i = 0; i < count && count > 1; i++) counts |= sampi_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT;
-    if (counts && sampi_join_all_counts(d, n, count)) sampi_sort_nodes(n, count);
-    if (count > 1) sampi_drop_contained(d, n, count);
+    for (int32_t i = 0; i < count && count > 1; i++)
+        counts |= sampi_grammar_at(&d->tree, n[i])->facts & SAMPI_FACT_COUNT;
+    if (counts && sampi_grammar_join_all_counts(d, n, count)) sampi_grammar_sort_nodes(n, count);
+    if (count > 1) sampi_grammar_drop_contained(d, n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* leaves out duplicates, which are neighbours in the sorted list */
-        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_checked_node(d, sampi_tree_alt(&d->tree, n[i], all));
+        if (i == count - 1 || n[i] != n[i + 1])
+            all = sampi_grammar_checked_node(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
 /* Pushes the alternatives of n on the stack, or n itself if it is not an ALT. */
-static void sampi_push_alternatives(sampi_deriver *d, sampi_node n)
+static void sampi_grammar_push_alternatives(sampi_deriver *d, sampi_node n)
 {
-    for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
-        sampi_work_push(d, sampi_at(&d->tree, n)->a);
-    if (n != SAMPI_NEVER) sampi_work_push(d, n);
+    for (; sampi_grammar_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_grammar_step(d);
+         n = sampi_grammar_at(&d->tree, n)->b)
+        sampi_grammar_work_push(d, sampi_grammar_at(&d->tree, n)->a);
+    if (n != SAMPI_NEVER) sampi_grammar_work_push(d, n);
 }
 
 /* Returns the SEEN node for the members of a list of n that have come (`seen`), and one more member. */
-static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
+static sampi_node sampi_grammar_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
     int32_t status;
     size_t n_bytes = (size_t)(n + 7) / 8;
     uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
-    if (!bytes) return sampi_checked_node(d, status);
+    if (!bytes) return sampi_grammar_checked_node(d, status);
     const int32_t at = (int32_t)(bytes - (const uint8_t *)d->tree.pool.data);
     if (seen == SAMPI_EMPTY)
         memset(bytes, 0, n_bytes);
     else
-        memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
+        memcpy(bytes, sampi_grammar_bytes_at(&d->tree, sampi_grammar_at(&d->tree, seen)->a), n_bytes);
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    if (!d->tree.growth) return sampi_checked_node(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+    if (!d->tree.growth) return sampi_grammar_checked_node(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
     const sampi_node node = sampi_tree_node(&d->tree, SAMPI_NODE_SEEN, at, (int32_t)n_bytes, 0);
     /* an equal set exists; the new bytes are given back if nothing was added behind them */
-    if (node < 0 || sampi_at(&d->tree, node)->a != at)
+    if (node < 0 || sampi_grammar_at(&d->tree, node)->a != at)
         (void)SAMPI_INT_CAS(&d->tree.growth->n_pool, at + (int32_t)n_bytes, at);
-    return sampi_checked_node(d, node);
+    return sampi_grammar_checked_node(d, node);
 }
 
 /* Returns whether member i of a list may come as far as witnesses matter. */
-static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
+static bool sampi_grammar_slot_takes(const sampi_list_progress *p, int32_t i)
 {
     const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
     uint32_t open[SAMPI_MAX_SLOTS], kind;
@@ -23008,78 +23076,79 @@ static bool sampi_slot_takes(const sampi_list_progress *p, int32_t i)
             found = (p->open[k] & kind) != 0;
         else
             open[n++] = p->open[k];
-    return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
+    return found && !(p->taken & kind) && sampi_grammar_slots_fit(open, n, p->taken | kind);
 }
 
 /* Returns the rule to call for member i of a list (i = n: a member that is not listed) if this member may come next,
    else NEVER. */
-static sampi_node sampi_list_takes(const sampi_tree *t, const sampi_list_progress *p, int32_t i)
+static sampi_node sampi_grammar_list_takes(const sampi_tree *t, const sampi_list_progress *p, int32_t i)
 {
     const int64_t room = (int64_t)p->list.most - p->count - 1;
     if (room < 0) return SAMPI_NEVER;
     if (i == p->list.n) return p->must_come <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->must_come - p->member[i].required > room || !sampi_slot_takes(p, i))
+    if (sampi_grammar_has_seen(t, p->seen, i) || p->must_come - p->member[i].required > room ||
+        !sampi_grammar_slot_takes(p, i))
         return SAMPI_NEVER;
     if (p->list.other == SAMPI_NEVER && p->count + p->may_come < p->list.least) return SAMPI_NEVER;
-    return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
+    return sampi_grammar_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
 /* Returns what may follow a member in its list: the separator and the rest of the list. */
-static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_grammar_list_more(sampi_deriver *d, sampi_node n)
 {
-    const sampi_expr e = *sampi_at(&d->tree, n);
+    const sampi_expr e = *sampi_grammar_at(&d->tree, n);
     if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
-    const sampi_list_progress p = sampi_list_progress_of(&d->tree, &e);
-    sampi_charge(d, p.list.n / 4);
-    for (int32_t i = 0; i <= p.list.n && sampi_step(d); i++)
-        if (sampi_list_takes(&d->tree, &p, i) != SAMPI_NEVER)
-            return sampi_join_sequence(
+    const sampi_list_progress p = sampi_grammar_list_progress_of(&d->tree, &e);
+    sampi_grammar_charge(d, p.list.n / 4);
+    for (int32_t i = 0; i <= p.list.n && sampi_grammar_step(d); i++)
+        if (sampi_grammar_list_takes(&d->tree, &p, i) != SAMPI_NEVER)
+            return sampi_grammar_join_sequence(
                 d, p.list.separator,
-                sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+                sampi_grammar_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
     return SAMPI_NEVER;
 }
 
 /* Returns what follows member i of the list with which the node `then` begins. */
-static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
+static sampi_node sampi_grammar_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
-    const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
-    const sampi_expr seq = *sampi_at(&d->tree, then), e = alone ? seq : *sampi_at(&d->tree, seq.a);
+    const bool alone = sampi_grammar_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
+    const sampi_expr seq = *sampi_grammar_at(&d->tree, then), e = alone ? seq : *sampi_grammar_at(&d->tree, seq.a);
     const sampi_list list = *((const sampi_list *)d->tree.lists.data + e.a);
     int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
-    sampi_node seen = i < list.n ? sampi_seen_with(d, e.b, list.n, i) : e.b;
-    sampi_node behind = sampi_checked_node(
+    sampi_node seen = i < list.n ? sampi_grammar_seen_with(d, e.b, list.n, i) : e.b;
+    sampi_node behind = sampi_grammar_checked_node(
         d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
-    return alone ? behind : sampi_join_sequence(d, behind, seq.b);
+    return alone ? behind : sampi_grammar_join_sequence(d, behind, seq.b);
 }
 
 /* Returns the rest of a repetition after one of its repetitions has been matched. */
-static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
+static sampi_node sampi_grammar_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
     /* if one repetition may be empty, the others may be too, so no further one is required */
-    bool empty = sampi_at(&d->tree, e->a)->facts & SAMPI_FACT_EMPTY;
+    bool empty = sampi_grammar_at(&d->tree, e->a)->facts & SAMPI_FACT_EMPTY;
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
-    return sampi_checked_node(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+    return sampi_grammar_checked_node(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
 /* Returns the first part of a sequence, through nested sequences and references. */
-static sampi_node sampi_first_part(sampi_deriver *d, sampi_node n)
+static sampi_node sampi_grammar_first_part(sampi_deriver *d, sampi_node n)
 {
-    for (n = sampi_inlined(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_inlined(d, sampi_at(&d->tree, n)->a);
+    for (n = sampi_grammar_inlined(d, n); sampi_grammar_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_grammar_inlined(d, sampi_grammar_at(&d->tree, n)->a);
     return n;
 }
 
 /* Returns whether a quick look shows that no text of n begins with the byte. */
-static bool sampi_cannot_begin(sampi_deriver *d, sampi_node n, int32_t byte)
+static bool sampi_grammar_cannot_begin(sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    n = sampi_first_part(d, n);
-    const sampi_expr *e = sampi_at(&d->tree, n);
-    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&d->tree, e->a) != byte;
-    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
+    n = sampi_grammar_first_part(d, n);
+    const sampi_expr *e = sampi_grammar_at(&d->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_grammar_bytes_at(&d->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_grammar_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
 /* Returns the derivative of a MULTIPLE node by a byte. */
-static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
+static sampi_node sampi_grammar_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
 {
     const int32_t phase = e->c % 8, places = e->c / SAMPI_MULTIPLE_PLACE, ends = e->c & SAMPI_MULTIPLE_ENDS,
                   digit = byte - '0';
@@ -23095,9 +23164,9 @@ static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int
         if (!behind || places > 0) rest = (10 * rest + digit) % e->a;
         if (behind && places > 0) left--;
     }
-    const sampi_node n = sampi_checked_node(
+    const sampi_node n = sampi_grammar_checked_node(
         d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, SAMPI_MULTIPLE_PLACE * left + ends + next));
-    return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
+    return sampi_grammar_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
 }
 
 /* The progress of one derivative's computation. */
@@ -23107,36 +23176,39 @@ typedef struct sampi_deriving {
 } sampi_deriving;
 
 /* Pushes alternatives until the derivative of a part is needed. */
-static sampi_node sampi_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t byte)
+static sampi_node sampi_grammar_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
-    while (it->now >= 0 && sampi_step(d) && !sampi_cannot_begin(d, it->now, byte)) {
-        const sampi_node n = sampi_inlined(d, it->now);
-        const sampi_expr e = *sampi_at(&d->tree, n);
+    while (it->now >= 0 && sampi_grammar_step(d) && !sampi_grammar_cannot_begin(d, it->now, byte)) {
+        const sampi_node n = sampi_grammar_inlined(d, it->now);
+        const sampi_expr e = *sampi_grammar_at(&d->tree, n);
         it->now = n;
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_cannot_begin was false */
-                sampi_push_alternatives(d, e.b == 1 ? SAMPI_EMPTY
-                                                    : sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT,
-                                                                                            e.a + 1, e.b - 1, 0)));
+            case SAMPI_NODE_TEXT: /* the text begins with the byte, because sampi_grammar_cannot_begin was false */
+                sampi_grammar_push_alternatives(
+                    d, e.b == 1 ? SAMPI_EMPTY
+                                : sampi_grammar_checked_node(
+                                      d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            /* the byte is in the set, because sampi_cannot_begin was false */
-            case SAMPI_NODE_SET: sampi_push_alternatives(d, SAMPI_EMPTY); return -1;
+            /* the byte is in the set, because sampi_grammar_cannot_begin was false */
+            case SAMPI_NODE_SET: sampi_grammar_push_alternatives(d, SAMPI_EMPTY); return -1;
             case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_inlined(d, e.a);
-                if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
-                it->now = sampi_join_sequence(d, a, e.b);
+                sampi_node a = sampi_grammar_inlined(d, e.a);
+                if (sampi_grammar_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
+                it->now = sampi_grammar_join_sequence(d, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_cannot_begin(d, e.a, byte)) return e.a;
+                if (!sampi_grammar_cannot_begin(d, e.a, byte)) return e.a;
                 it->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
             /* an object's members are called as rules */
-            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue;
-            case SAMPI_NODE_MULTIPLE: sampi_push_alternatives(d, sampi_multiple_next(d, &e, byte)); return -1;
+            case SAMPI_NODE_MEMBERS: it->now = sampi_grammar_list_more(d, n); continue;
+            case SAMPI_NODE_MULTIPLE:
+                sampi_grammar_push_alternatives(d, sampi_grammar_multiple_next(d, &e, byte));
+                return -1;
             /* NEVER and EMPTY have no derivative; a token or a call does not begin with a byte */
             default: return -1;
         }
@@ -23144,30 +23216,33 @@ static sampi_node sampi_derive_on(sampi_deriver *d, sampi_deriving *it, int32_t 
     return -1;
 }
 
-/* Adds `part`, the derivative of the part that sampi_derive_on asked for, to the alternatives. */
-static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_node part)
+/* Adds `part`, the derivative of the part that sampi_grammar_derive_on asked for, to the alternatives. */
+static sampi_node sampi_grammar_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
     const sampi_node n = it->now;
-    const sampi_expr e = *sampi_at(&d->tree, n);
+    const sampi_expr e = *sampi_grammar_at(&d->tree, n);
     it->now = -1;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:
-            sampi_push_alternatives(d, sampi_join_sequence(d, part, e.b));
-            if (sampi_at(&d->tree, sampi_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) it->now = e.b;
+            sampi_grammar_push_alternatives(d, sampi_grammar_join_sequence(d, part, e.b));
+            if (sampi_grammar_at(&d->tree, sampi_grammar_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) it->now = e.b;
             return -1;
         case SAMPI_NODE_ALT:
-            sampi_push_alternatives(d, part);
+            sampi_grammar_push_alternatives(d, part);
             it->now = e.b;
             return -1;
         case SAMPI_NODE_REPEAT:
-            sampi_push_alternatives(d, sampi_join_sequence(d, part, sampi_repeat_rest(d, &e)));
+            sampi_grammar_push_alternatives(d,
+                                            sampi_grammar_join_sequence(d, part, sampi_grammar_repeat_rest(d, &e)));
             return -1;
         case SAMPI_NODE_NOT:
-            sampi_push_alternatives(d, sampi_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            sampi_grammar_push_alternatives(
+                d, sampi_grammar_checked_node(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
             return -1;
         default: /* AND */
             if (it->and_first >= 0) {
-                sampi_push_alternatives(d, sampi_checked_node(d, sampi_tree_and(&d->tree, it->and_first, part)));
+                sampi_grammar_push_alternatives(
+                    d, sampi_grammar_checked_node(d, sampi_tree_and(&d->tree, it->and_first, part)));
             } else if (part != SAMPI_NEVER) {
                 it->and_first = part;
                 it->now = n;
@@ -23178,19 +23253,20 @@ static sampi_node sampi_derive_with(sampi_deriver *d, sampi_deriving *it, sampi_
 }
 
 /* Returns the derivative of n by a byte: a node for the rests of n's texts that begin with this byte. */
-static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
+static sampi_node sampi_grammar_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
     const int32_t bottom = d->work.n;
     sampi_deriving it = { -1, -1, -1, bottom };
     int32_t depth = 0;
-    if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
+    if (!d->memo && !sampi_grammar_memo_make(d)) return SAMPI_NEVER;
     for (;;) { /* computes the derivative of n, and returns to `it`, the derivative that needs n's */
-        const sampi_memo *memo = sampi_memo_of(d, n, byte);
+        const sampi_memo *memo = sampi_grammar_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
-            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_append(d, &d->work, sizeof(sampi_node), SIZE)
-                                           : NULL;
+            sampi_deriving *room = depth++
+                                       ? (sampi_deriving *)sampi_grammar_append(d, &d->work, sizeof(sampi_node), SIZE)
+                                       : NULL;
             if (room) *room = it;
             it.whole = it.now = n;
             it.and_first = -1;
@@ -23198,19 +23274,20 @@ static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
         }
         for (n = -1; n < 0;) {
             if (depth == 0) return result;
-            if (result >= 0) n = sampi_derive_with(d, &it, result);
-            if (n < 0) n = sampi_derive_on(d, &it, byte);
+            if (result >= 0) n = sampi_grammar_derive_with(d, &it, result);
+            if (n < 0) n = sampi_grammar_derive_on(d, &it, byte);
             if (n >= 0 && !d->status) break;
-            result = sampi_join_alternatives(d, it.first);
+            result = sampi_grammar_join_alternatives(d, it.first);
             if (d->status) {
                 d->work.n = bottom;
                 return SAMPI_NEVER;
             }
-            sampi_memo *made = sampi_memo_of(d, it.whole, byte);
+            sampi_memo *made = sampi_grammar_memo_of(d, it.whole, byte);
             made->node = it.whole;
             made->byte = byte;
             made->result = result;
-            if (--depth) it = *(const sampi_deriving *)sampi_vec_at(&d->work, sizeof(sampi_node), d->work.n -= SIZE);
+            if (--depth)
+                it = *(const sampi_deriving *)sampi_grammar_vec_at(&d->work, sizeof(sampi_node), d->work.n -= SIZE);
         }
     }
 }
@@ -23225,7 +23302,7 @@ typedef struct sampi_byte_kinds {
 } sampi_byte_kinds;
 
 /* Splits each kind of bytes that has bytes both inside and outside of a set into two kinds. */
-static void sampi_split_kinds(sampi_byte_kinds *kinds, const uint8_t *bits)
+static void sampi_grammar_split_kinds(sampi_byte_kinds *kinds, const uint8_t *bits)
 {
     uint64_t set[4], old[4], in[4], out[4];
     memcpy(set, bits, sizeof set);
@@ -23242,7 +23319,7 @@ static void sampi_split_kinds(sampi_byte_kinds *kinds, const uint8_t *bits)
     }
 }
 
-static int32_t sampi_kind_with(const sampi_byte_kinds *kinds, uint8_t byte)
+static int32_t sampi_grammar_kind_with(const sampi_byte_kinds *kinds, uint8_t byte)
 {
     int32_t k = 0;
     while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
@@ -23250,12 +23327,12 @@ static int32_t sampi_kind_with(const sampi_byte_kinds *kinds, uint8_t byte)
 }
 
 /* Splits the kinds of bytes by a set of one byte. */
-static void sampi_split_byte(sampi_byte_kinds *kinds, uint8_t byte)
+static void sampi_grammar_split_byte(sampi_byte_kinds *kinds, uint8_t byte)
 {
     const uint8_t bit = (uint8_t)(1u << byte % 8);
     if (kinds->alone[byte / 8] & bit) return;
     kinds->alone[byte / 8] |= bit;
-    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
+    uint8_t *old = kinds->set[sampi_grammar_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
     old[byte / 8] &= (uint8_t)~bit;
     bool others = false;
     for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
@@ -23271,38 +23348,40 @@ static void sampi_split_byte(sampi_byte_kinds *kinds, uint8_t byte)
 /* The reason for kinds: a derivative costs much more than a set operation. */
 
 /* Splits the kinds of bytes by each byte and set on which the derivatives of n depend. */
-static void sampi_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds *kinds)
+static void sampi_grammar_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds *kinds)
 {
     const int32_t bottom = d->work.n;
-    sampi_work_push(d, n);
-    while (d->work.n > bottom && --kinds->patience >= 0 && sampi_step(d)) {
-        n = sampi_inlined(d, sampi_work_pop(d));
-        const sampi_expr e = *sampi_at(&d->tree, n);
+    sampi_grammar_work_push(d, n);
+    while (d->work.n > bottom && --kinds->patience >= 0 && sampi_grammar_step(d)) {
+        n = sampi_grammar_inlined(d, sampi_grammar_work_pop(d));
+        const sampi_expr e = *sampi_grammar_at(&d->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
-                sampi_split_byte(kinds, d->bytes->byte_of[d->bytes->class_of[*sampi_bytes_at(&d->tree, e.a)]]);
+                sampi_grammar_split_byte(
+                    kinds, d->bytes->byte_of[d->bytes->class_of[*sampi_grammar_bytes_at(&d->tree, e.a)]]);
                 break;
             case SAMPI_NODE_SET:
                 if (kinds->done[e.a / 32 % 32] == e.a) break;
                 kinds->done[e.a / 32 % 32] = e.a;
-                sampi_charge(d, kinds->n / 4);
-                sampi_split_kinds(kinds, sampi_bytes_at(&d->tree, e.a));
+                sampi_grammar_charge(d, kinds->n / 4);
+                sampi_grammar_split_kinds(kinds, sampi_grammar_bytes_at(&d->tree, e.a));
                 break;
             case SAMPI_NODE_SEQ:
-                if (sampi_at(&d->tree, sampi_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY) sampi_work_push(d, e.b);
-                sampi_work_push(d, e.a);
+                if (sampi_grammar_at(&d->tree, sampi_grammar_inlined(d, e.a))->facts & SAMPI_FACT_EMPTY)
+                    sampi_grammar_work_push(d, e.b);
+                sampi_grammar_work_push(d, e.a);
                 break;
             case SAMPI_NODE_ALT:
             case SAMPI_NODE_AND:
-                sampi_work_push(d, e.b);
-                sampi_work_push(d, e.a);
+                sampi_grammar_work_push(d, e.b);
+                sampi_grammar_work_push(d, e.a);
                 break;
             case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_NOT: sampi_work_push(d, e.a); break;
-            case SAMPI_NODE_MEMBERS: sampi_work_push(d, sampi_list_more(d, n)); break;
+            case SAMPI_NODE_NOT: sampi_grammar_work_push(d, e.a); break;
+            case SAMPI_NODE_MEMBERS: sampi_grammar_work_push(d, sampi_grammar_list_more(d, n)); break;
             case SAMPI_NODE_MULTIPLE:
-                for (int32_t b = '0'; b <= '9'; b++) sampi_split_byte(kinds, (uint8_t)b);
-                sampi_split_byte(kinds, '.');
+                for (int32_t b = '0'; b <= '9'; b++) sampi_grammar_split_byte(kinds, (uint8_t)b);
+                sampi_grammar_split_byte(kinds, '.');
                 break;
             default: break; /* the node does not begin with a byte */
         }
@@ -23311,7 +23390,7 @@ static void sampi_split_by_node(sampi_deriver *d, sampi_node n, sampi_byte_kinds
 }
 
 /* Sets first [c] for each class of bytes c: the first class whose derivative of n is the same. */
-static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first)
+static void sampi_grammar_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
     const sampi_byte_classes *bytes = d->bytes;
@@ -23321,8 +23400,8 @@ static void sampi_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_t *first
     memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
     kinds.patience = PATIENCE;
-    sampi_split_by_node(d, n, &kinds);
-    sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
+    sampi_grammar_split_by_node(d, n, &kinds);
+    sampi_grammar_charge(d, (bytes->n_classes + kinds.n) / 4);
     for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.patience >= 0; k++) {
         /* (b * 0x17) >> 5 & 7 differs for each single bit b; place [] maps it to the bit's number */
@@ -23349,24 +23428,24 @@ enum {
 
 /* Estimates how many more bytes a text needs until n matches it (in: true), or until n does not match it (in: false).
    */
-static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
+static int32_t sampi_grammar_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience);
 
-/* Returns the estimate of sampi_distance for a SEQ, an ALT or an AND node. */
-static int32_t sampi_distance_of_parts(sampi_deriver *d, sampi_expr e, bool in, int32_t *patience)
+/* Returns the estimate of sampi_grammar_distance for a SEQ, an ALT or an AND node. */
+static int32_t sampi_grammar_distance_of_parts(sampi_deriver *d, sampi_expr e, bool in, int32_t *patience)
 {
     const sampi_tree *t = &d->tree;
     const int kind = e.kind;
     const bool all = kind == SAMPI_NODE_SEQ || in == (kind == SAMPI_NODE_AND);
     int32_t far = all ? 0 : SAMPI_DISTANCE_INFINITE;
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e.a)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e.a, in, patience);
-    if (kind == SAMPI_NODE_AND && !in && sampi_at(t, e.b)->kind == SAMPI_NODE_NOT)
-        return sampi_distance(d, e.b, in, patience);
+    if (kind == SAMPI_NODE_AND && !in && sampi_grammar_at(t, e.a)->kind == SAMPI_NODE_NOT)
+        return sampi_grammar_distance(d, e.a, in, patience);
+    if (kind == SAMPI_NODE_AND && !in && sampi_grammar_at(t, e.b)->kind == SAMPI_NODE_NOT)
+        return sampi_grammar_distance(d, e.b, in, patience);
     for (bool last = false; !last && *patience > 0;) {
-        const sampi_expr rest = *sampi_at(t, e.b);
+        const sampi_expr rest = *sampi_grammar_at(t, e.b);
         last = kind == SAMPI_NODE_AND || rest.kind != kind;
         for (int i = 0; i < (last ? 2 : 1); i++) {
-            const int32_t part = sampi_distance(d, i ? e.b : e.a, in, patience);
+            const int32_t part = sampi_grammar_distance(d, i ? e.b : e.a, in, patience);
             far = all ? far + part : part < far ? part : far;
         }
         if (far > SAMPI_DISTANCE_INFINITE) far = SAMPI_DISTANCE_INFINITE;
@@ -23375,9 +23454,9 @@ static int32_t sampi_distance_of_parts(sampi_deriver *d, sampi_expr e, bool in, 
     return far;
 }
 
-/* Returns the estimate of sampi_distance for a MULTIPLE node: the least number of digits after which the number can be
-   a multiple. */
-static int32_t sampi_multiple_distance(const sampi_expr *e)
+/* Returns the estimate of sampi_grammar_distance for a MULTIPLE node: the least number of digits after which the number
+   can be a multiple. */
+static int32_t sampi_grammar_multiple_distance(const sampi_expr *e)
 {
     int64_t rest = e->b, room = 1; /* `room`: the digits to come can be any number below this */
     int32_t far = -(e->c / SAMPI_MULTIPLE_PLACE);
@@ -23389,20 +23468,21 @@ static int32_t sampi_multiple_distance(const sampi_expr *e)
     return far < 1 ? 1 : far;
 }
 
-static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
+static int32_t sampi_grammar_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *patience)
 {
-    if (sampi_at(&d->tree, n)->kind != SAMPI_NODE_PLACED) n = sampi_inlined(d, n); /* it may be a part of itself */
-    const sampi_expr e = *sampi_at(&d->tree, n);
+    if (sampi_grammar_at(&d->tree, n)->kind != SAMPI_NODE_PLACED)
+        n = sampi_grammar_inlined(d, n); /* it may be a part of itself */
+    const sampi_expr e = *sampi_grammar_at(&d->tree, n);
     int32_t far = in != ((e.facts & SAMPI_FACT_EMPTY) != 0);
     if (--*patience < 0) return 0;
     switch (e.kind) {
-        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_multiple_distance(&e) : far;
+        case SAMPI_NODE_MULTIPLE: return in && far ? sampi_grammar_multiple_distance(&e) : far;
         case SAMPI_NODE_NEVER: return in ? SAMPI_DISTANCE_INFINITE : 0;
         case SAMPI_NODE_TEXT: return in ? e.b : 0;
-        case SAMPI_NODE_NOT: return sampi_distance(d, e.a, !in, patience);
+        case SAMPI_NODE_NOT: return sampi_grammar_distance(d, e.a, !in, patience);
         case SAMPI_NODE_REPEAT:
             if (!in || e.b == 0) return far;
-            far = sampi_distance(d, e.a, in, patience);
+            far = sampi_grammar_distance(d, e.a, in, patience);
             return far < SAMPI_DISTANCE_INFINITE / e.b ? far * e.b : SAMPI_DISTANCE_INFINITE;
         case SAMPI_NODE_SEQ:
             if (!in) return far;
@@ -23411,9 +23491,9 @@ static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *
         case SAMPI_NODE_AND: break;
         default: return far;
     }
-    sampi_memo *memo = sampi_memo_of(d, n, SAMPI_MEMO_DISTANCE + in);
+    sampi_memo *memo = sampi_grammar_memo_of(d, n, SAMPI_MEMO_DISTANCE + in);
     if (memo->node == n && memo->byte == SAMPI_MEMO_DISTANCE + in) return memo->result;
-    far = sampi_distance_of_parts(d, e, in, patience);
+    far = sampi_grammar_distance_of_parts(d, e, in, patience);
     if (*patience < 0) return far;
     memo->node = n;
     memo->byte = SAMPI_MEMO_DISTANCE + in;
@@ -23425,12 +23505,12 @@ static int32_t sampi_distance(sampi_deriver *d, sampi_node n, bool in, int32_t *
   While more repetitions may come than the next bytes can contain, it does not matter how many: a node with other
      numbers, which many nodes share, answers for it. */
 
-/* How sampi_near changes a node. far: a number above this is far from a bound; with `fine` a number above 64 or 24 is
-   so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the largest
-   of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be changed too,
-   which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound is far, and
-   was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed. few: not 0:
-   more repetitions of a sequence than this are far from a bound. */
+/* How sampi_grammar_near changes a node. far: a number above this is far from a bound; with `fine` a number above 64 or
+   24 is so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the
+   largest of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be
+   changed too, which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound
+   is far, and was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed.
+   few: not 0: more repetitions of a sequence than this are far from a bound. */
 typedef struct sampi_nearness {
     int32_t far;
     bool fine, wide, exact, rigid;
@@ -23438,45 +23518,45 @@ typedef struct sampi_nearness {
 } sampi_nearness;
 
 /* Returns a node that is the same for all counts that are far from their bounds; n itself if there is none. */
-static sampi_node sampi_near(sampi_deriver *d, sampi_node n, sampi_nearness *is)
+static sampi_node sampi_grammar_near(sampi_deriver *d, sampi_node n, sampi_nearness *is)
 {
     sampi_tree *t = &d->tree;
-    if (!(sampi_at(t, n)->facts & SAMPI_FACT_COUNT) || --is->patience < 0) return n;
-    const sampi_expr e = *sampi_at(t, sampi_inlined(d, n));
+    if (!(sampi_grammar_at(t, n)->facts & SAMPI_FACT_COUNT) || --is->patience < 0) return n;
+    const sampi_expr e = *sampi_grammar_at(t, sampi_grammar_inlined(d, n));
     int32_t least = e.b, most = e.c, far = is->far;
     const int32_t bottom = d->work.n, n_changed = is->n_changed;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_AND: {
-            const sampi_node a = sampi_near(d, e.a, is), b = sampi_near(d, e.b, is);
+            const sampi_node a = sampi_grammar_near(d, e.a, is), b = sampi_grammar_near(d, e.b, is);
             if (is->n_changed == n_changed) return n;
-            return e.kind == SAMPI_NODE_SEQ ? sampi_join_sequence(d, a, b)
-                                            : sampi_checked_node(d, sampi_tree_and(t, a, b));
+            return e.kind == SAMPI_NODE_SEQ ? sampi_grammar_join_sequence(d, a, b)
+                                            : sampi_grammar_checked_node(d, sampi_tree_and(t, a, b));
         }
         case SAMPI_NODE_ALT: {
-            sampi_node rest = sampi_inlined(d, n);
-            for (; sampi_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_at(t, rest)->b)
-                sampi_push_alternatives(d, sampi_near(d, sampi_at(t, rest)->a, is));
-            sampi_push_alternatives(d, sampi_near(d, rest, is));
-            if (is->n_changed != n_changed) return sampi_join_alternatives(d, bottom);
+            sampi_node rest = sampi_grammar_inlined(d, n);
+            for (; sampi_grammar_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_grammar_at(t, rest)->b)
+                sampi_grammar_push_alternatives(d, sampi_grammar_near(d, sampi_grammar_at(t, rest)->a, is));
+            sampi_grammar_push_alternatives(d, sampi_grammar_near(d, rest, is));
+            if (is->n_changed != n_changed) return sampi_grammar_join_alternatives(d, bottom);
             d->work.n = bottom;
             return n;
         }
         case SAMPI_NODE_REPEAT:
             if (is->fine && most <= far) far = most > 64 ? 64 : 24;
-            if (is->few && sampi_at(t, sampi_inlined(d, e.a))->kind == SAMPI_NODE_SEQ) far = is->few;
+            if (is->few && sampi_grammar_at(t, sampi_grammar_inlined(d, e.a))->kind == SAMPI_NODE_SEQ) far = is->few;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
             if (least == e.b && most == e.c) return n;
             is->n_changed++;
-            return sampi_checked_node(d, sampi_tree_repeat(t, e.a, least, most));
+            return sampi_grammar_checked_node(d, sampi_tree_repeat(t, e.a, least, most));
         default: return n;
     }
 }
 
-/* A node that sampi_search_match has reached. from: the index of the node whose derivative it is (-1: the start);
-   before: the index of the node with the same distance that was reached before it; looked_at: whether its own
+/* A node that sampi_grammar_search_match has reached. from: the index of the node whose derivative it is (-1: the
+   start); before: the index of the node with the same distance that was reached before it; looked_at: whether its own
    derivatives were computed. */
 typedef struct sampi_reached {
     sampi_node node;
@@ -23485,21 +23565,21 @@ typedef struct sampi_reached {
 
 enum { SAMPI_DISTANCES = 1024 }; /* larger distances are cut off at SAMPI_DISTANCES - 1 */
 
-static sampi_reached *sampi_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
+static sampi_reached *sampi_grammar_reached_at(const sampi_deriver *d, int32_t first, int32_t i)
 {
-    return (sampi_reached *)sampi_vec_at(&d->work, sizeof(sampi_node), first) + i;
+    return (sampi_reached *)sampi_grammar_vec_at(&d->work, sizeof(sampi_node), first) + i;
 }
 
-/* Adds a node that the search has reached, with index i, and returns its distance (sampi_distance). nearest [distance]
-   is the index of the newest node with this distance, or -1. */
-static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
+/* Adds a node that the search has reached, with index i, and returns its distance (sampi_grammar_distance). nearest
+   [distance] is the index of the newest node with this distance, or -1. */
+static int32_t sampi_grammar_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
 {
     enum { MANY = 512 };
-    int32_t patience = MANY, far = sampi_distance(d, node, true, &patience);
-    sampi_charge(d, (MANY - patience) / 4);
+    int32_t patience = MANY, far = sampi_grammar_distance(d, node, true, &patience);
+    sampi_grammar_charge(d, (MANY - patience) / 4);
     if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
     const sampi_reached reached = { node, from, nearest[far], 0 };
-    void *room = sampi_append(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
+    void *room = sampi_grammar_append(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
     if (room) memcpy(room, &reached, sizeof reached);
     nearest[far] = i;
     return far;
@@ -23507,7 +23587,7 @@ static int32_t sampi_reached_add(sampi_deriver *d, sampi_node node, int32_t from
 
 /* Returns a reached node whose derivatives are still to be computed: of those with the smallest distance to a matching
    text, the newest. */
-static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
+static int32_t sampi_grammar_reached_nearest(const sampi_deriver *d, int32_t first, int32_t *nearest, int32_t *far)
 {
     for (;;) {
         const int32_t at = nearest[*far];
@@ -23515,108 +23595,109 @@ static int32_t sampi_reached_nearest(const sampi_deriver *d, int32_t first, int3
             ++*far;
             continue;
         }
-        if (!sampi_reached_at(d, first, at)->looked_at) return at;
-        nearest[*far] = sampi_reached_at(d, first, at)->before;
+        if (!sampi_grammar_reached_at(d, first, at)->looked_at) return at;
+        nearest[*far] = sampi_grammar_reached_at(d, first, at)->before;
     }
 }
 
 /* Returns whether the facts about a node that the search has reached show that it matches some text. */
-static bool sampi_search_ends(const sampi_deriver *d, sampi_node n)
+static bool sampi_grammar_search_ends(const sampi_deriver *d, sampi_node n)
 {
-    const int32_t known = sampi_facts_of(&d->tree, n);
+    const int32_t known = sampi_grammar_facts_of(&d->tree, n);
     return !(known & SAMPI_FACT_DEAD) &&
            ((known & (SAMPI_FACT_EMPTY | SAMPI_FACT_ALIVE)) || !(known & SAMPI_FACT_AND));
 }
 
 /* Returns whether n, which is regular and contains an AND, matches any text. */
-static bool sampi_search_match(sampi_deriver *d, sampi_node start)
+static bool sampi_grammar_search_match(sampi_deriver *d, sampi_node start)
 {
     const int32_t first = d->work.n;
     int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
     bool found = false;
-    if (!d->memo && !sampi_memo_make(d)) return false;
-    if (sampi_search_ends(d, sampi_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
-        sampi_add_facts(&d->tree, start, SAMPI_FACT_ALIVE);
+    if (!d->memo && !sampi_grammar_memo_make(d)) return false;
+    if (sampi_grammar_search_ends(d, sampi_grammar_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
+        sampi_grammar_add_facts(&d->tree, start, SAMPI_FACT_ALIVE);
         return true;
     }
     memset(nearest, 0xff, sizeof nearest);
-    far = sampi_reached_add(d, start, -1, 0, nearest);
-    sampi_pairs_clear(&d->queued);
-    sampi_pairs_add(d, &d->queued, start, 0);
+    far = sampi_grammar_reached_add(d, start, -1, 0, nearest);
+    sampi_grammar_pairs_clear(&d->queued);
+    sampi_grammar_pairs_add(d, &d->queued, start, 0);
     for (int32_t turn = 0; !found && !d->status; turn++) {
-        while (oldest < n && sampi_reached_at(d, first, oldest)->looked_at) oldest++;
+        while (oldest < n && sampi_grammar_reached_at(d, first, oldest)->looked_at) oldest++;
         if (oldest == n) break;
-        const int32_t at = turn % 2 ? sampi_reached_nearest(d, first, nearest, &far) : oldest;
-        const sampi_node node = sampi_reached_at(d, first, at)->node;
-        sampi_reached_at(d, first, at)->looked_at = 1;
+        const int32_t at = turn % 2 ? sampi_grammar_reached_nearest(d, first, nearest, &far) : oldest;
+        const sampi_node node = sampi_grammar_reached_at(d, first, at)->node;
+        sampi_grammar_reached_at(d, first, at)->looked_at = 1;
         uint8_t kinds[256];
-        sampi_find_byte_kinds(d, node, kinds);
+        sampi_grammar_find_byte_kinds(d, node, kinds);
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
-            sampi_node next = sampi_derive(d, node, d->bytes->byte_of[c]);
-            if (sampi_is_dead(&d->tree, next) || !sampi_pairs_add(d, &d->queued, next, 0)) continue;
-            found = sampi_search_ends(d, next);
+            sampi_node next = sampi_grammar_derive(d, node, d->bytes->byte_of[c]);
+            if (sampi_grammar_is_dead(&d->tree, next) || !sampi_grammar_pairs_add(d, &d->queued, next, 0)) continue;
+            found = sampi_grammar_search_ends(d, next);
             if (found) d->last = c;
-            const int32_t next_far = sampi_reached_add(d, next, at, n++, nearest);
+            const int32_t next_far = sampi_grammar_reached_add(d, next, at, n++, nearest);
             if (next_far < far) far = next_far;
         }
     }
     if (!d->status && found) /* marks the last node, and all nodes on the path to it */
-        for (int32_t at = n - 1; at >= 0; at = sampi_reached_at(d, first, at)->from)
-            sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_ALIVE);
+        for (int32_t at = n - 1; at >= 0; at = sampi_grammar_reached_at(d, first, at)->from)
+            sampi_grammar_add_facts(&d->tree, sampi_grammar_reached_at(d, first, at)->node, SAMPI_FACT_ALIVE);
     for (int32_t at = 0; at < n && !found && !d->status; at++)
-        sampi_add_facts(&d->tree, sampi_reached_at(d, first, at)->node, SAMPI_FACT_DEAD);
+        sampi_grammar_add_facts(&d->tree, sampi_grammar_reached_at(d, first, at)->node, SAMPI_FACT_DEAD);
     d->work.n = first;
     return found;
 }
 
-static bool sampi_matches_any(sampi_deriver *d, sampi_node n);
+static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
 
 /* Returns whether n certainly matches a text, because a node does that has no other texts and that other counts share.
    */
-static bool sampi_is_near_alive(sampi_deriver *d, sampi_node n)
+static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
     sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0, 0 };
-    const sampi_node near = sampi_near(d, n, &is);
-    if (near == n || d->status || !sampi_matches_any(d, near)) return false;
-    sampi_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
+    const sampi_node near = sampi_grammar_near(d, n, &is);
+    if (near == n || d->status || !sampi_grammar_matches_any(d, near)) return false;
+    sampi_grammar_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
     return true;
 }
 
 /* Returns whether n can match any text. */
-static bool sampi_matches_any(sampi_deriver *d, sampi_node n)
+static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n)
 {
     const int32_t bottom = d->work.n;
     for (;;) {
         bool alive = false;
-        const bool placed = sampi_at(&d->tree, n)->kind == SAMPI_NODE_PLACED; /* may be a part of itself */
-        sampi_charge(d, 1);
-        n = sampi_inlined(d, n);
-        const sampi_expr e = *sampi_at(&d->tree, n);
-        const int32_t known = sampi_facts_of(&d->tree, n);
+        const bool placed = sampi_grammar_at(&d->tree, n)->kind == SAMPI_NODE_PLACED; /* may be a part of itself */
+        sampi_grammar_charge(d, 1);
+        n = sampi_grammar_inlined(d, n);
+        const sampi_expr e = *sampi_grammar_at(&d->tree, n);
+        const int32_t known = sampi_grammar_facts_of(&d->tree, n);
         if (known & SAMPI_FACT_DEAD) {
             alive = false;
         } else if (!(known & SAMPI_FACT_AND) || (known & (SAMPI_FACT_ALIVE | SAMPI_FACT_EMPTY))) {
             alive = true;
         } else if (!placed && (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT)) {
-            n = e.kind == SAMPI_NODE_SEQ ? sampi_inlined(d, e.a) : e.a;
-            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
-                n = sampi_join_sequence(d, n, e.b);
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_grammar_inlined(d, e.a) : e.a;
+            if (e.kind == SAMPI_NODE_SEQ && sampi_grammar_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
+                n = sampi_grammar_join_sequence(d, n, e.b);
                 continue;
             }
-            sampi_work_push_pair(d, e.b, e.kind);
+            sampi_grammar_work_push_pair(d, e.b, e.kind);
             if (!d->status) continue;
         } else if (!placed && e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
             continue;
         } else {
-            alive = (known & SAMPI_FACT_CALLS) || sampi_is_near_alive(d, n) || sampi_search_match(d, n);
+            alive = (known & SAMPI_FACT_CALLS) || sampi_grammar_is_near_alive(d, n) ||
+                    sampi_grammar_search_match(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {
-            settled = (sampi_work_pop(d) == SAMPI_NODE_SEQ) != alive;
-            n = sampi_work_pop(d);
+            settled = (sampi_grammar_work_pop(d) == SAMPI_NODE_SEQ) != alive;
+            n = sampi_grammar_work_pop(d);
         }
         if (!settled) continue;
         d->work.n = bottom;
@@ -23644,7 +23725,7 @@ struct samp_vocab_index {
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: the number of words in a mask */
     uint32_t n_groups, n_listed, deepest;       /* deepest: the number of bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
-    uint8_t kind_of[256]; /* the result of sampi_kind_of for each byte */
+    uint8_t kind_of[256]; /* the result of sampi_grammar_kind_of for each byte */
 };
 
 /* A token with its bytes, used while the tries are made. */
@@ -23660,7 +23741,7 @@ typedef struct sampi_sort_range {
 } sampi_sort_range;
 
 /* Returns whether a sorts before b. Both must have the same first `depth` bytes. */
-static bool sampi_token_text_before(const sampi_token_text *a, const sampi_token_text *b, uint32_t depth)
+static bool sampi_grammar_token_text_before(const sampi_token_text *a, const sampi_token_text *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
     const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
@@ -23668,19 +23749,19 @@ static bool sampi_token_text_before(const sampi_token_text *a, const sampi_token
 }
 
 /* Sorts a few tokens by insertion sort. All of them must have the same first `depth` bytes. */
-static void sampi_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
+static void sampi_grammar_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
         const sampi_token_text x = p[i];
         size_t k = i;
-        for (; k > 0 && sampi_token_text_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        for (; k > 0 && sampi_grammar_token_text_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
         p[k] = x;
     }
 }
 
 /* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
    byte). */
-static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
+static int sampi_grammar_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
 {
     enum { FEW = 16 };
     int status = SAMP_OK;
@@ -23690,7 +23771,7 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
     for (;;) {
         sampi_token_text *at = p + now.first;
         if (now.n < FEW) {
-            sampi_sort_few(at, now.n, now.depth);
+            sampi_grammar_sort_few(at, now.n, now.depth);
             if (todo.n == 0) break;
             now = ((const sampi_sort_range *)todo.data)[--todo.n];
             continue;
@@ -23707,7 +23788,7 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
         memcpy(at, room, now.n * sizeof *at);
         for (size_t c = 1; c < 257 && !status; c++) { /* range 0 is left out: tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
-            sampi_sort_range *more = (sampi_sort_range *)sampi_vec_add(&todo, sizeof *more, 1);
+            sampi_sort_range *more = (sampi_sort_range *)sampi_grammar_vec_add(&todo, sizeof *more, 1);
             if (!more) {
                 status = SAMP_E_NOMEM;
                 break;
@@ -23719,13 +23800,13 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
         if (status || todo.n == 0) break;
         now = ((const sampi_sort_range *)todo.data)[--todo.n];
     }
-    sampi_vec_free(&todo);
+    sampi_grammar_vec_free(&todo);
     return status;
 }
 
 /* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or backslash.
    */
-static bool sampi_token_text_is_plain(const sampi_token_text *p)
+static bool sampi_grammar_token_text_is_plain(const sampi_token_text *p)
 {
     for (uint32_t i = 0; i < p->n;) {
         uint8_t c = p->bytes[i];
@@ -23751,7 +23832,7 @@ static bool sampi_token_text_is_plain(const sampi_token_text *p)
 static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
-    uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
+    uint32_t *root = (uint32_t *)sampi_grammar_vec_add(words, 4, 2);
     if (!root) return SAMP_E_NOMEM;
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
@@ -23766,7 +23847,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
             if (depth == 0) return SAMP_OK;
         }
         for (depth = same; depth < p[i].n;) {
-            uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
+            uint32_t *node = (uint32_t *)sampi_grammar_vec_add(words, 4, 2);
             if (!node) return SAMP_E_NOMEM;
             if (words->n / 2 >= SAMPI_MAX_TRIE) return SAMP_E_RANGE;
             node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
@@ -23778,7 +23859,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
 }
 
 /* Returns the kind (0 to 15) of a character by its first byte. */
-static uint32_t sampi_kind_of(uint8_t byte)
+static uint32_t sampi_grammar_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
     if (byte >= 0x80) return 15;
@@ -23809,7 +23890,7 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     for (uint32_t i = 0; i < index->n_nodes; i++)
         if ((index->nodes[2 * (size_t)i + 1] & 1023) > index->deepest)
             index->deepest = index->nodes[2 * (size_t)i + 1] & 1023;
-    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
+    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_grammar_kind_of((uint8_t)b);
 }
 
 /* Returns the number of 32-bit words of an index with this head. */
@@ -23825,7 +23906,7 @@ typedef struct sampi_keyed_token {
 } sampi_keyed_token;
 
 /* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has n elements. */
-static void sampi_sort_keyed_tokens(sampi_keyed_token *p, sampi_keyed_token *room, size_t n)
+static void sampi_grammar_sort_keyed_tokens(sampi_keyed_token *p, sampi_keyed_token *room, size_t n)
 {
     for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
         size_t at[257] = { 0 };
@@ -23847,15 +23928,15 @@ static int sampi_index_groups(sampi_vec *words, const sampi_token_text *pieces, 
     for (size_t i = 0; i < n; i++) {
         uint32_t kinds = 0, length = 0;
         for (uint32_t k = 0; k < pieces[i].n; k++) {
-            kinds |= 1u << sampi_kind_of(pieces[i].bytes[k]);
+            kinds |= 1u << sampi_grammar_kind_of(pieces[i].bytes[k]);
             length += (pieces[i].bytes[k] & 0xc0) != 0x80;
         }
         p[i].key = kinds << 8 | (length < 255 ? length : 255);
         p[i].token = pieces[i].token;
     }
-    sampi_sort_keyed_tokens(p, p + n, n);
+    sampi_grammar_sort_keyed_tokens(p, p + n, n);
     for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
-    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
+    uint32_t *at = (uint32_t *)sampi_grammar_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
     if (at) {
         uint32_t *listed = at + 2 * (size_t)n_groups + 2;
         for (size_t i = 0; i < n; i++) {
@@ -23886,7 +23967,7 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
         path[depth] = 0;
         if (i == 0) return;
         const uint32_t longest = (below[i] >> 16) + ((byte & 0xc0) != 0x80), other = path[depth - 1];
-        path[depth - 1] = ((below[i] | other | 1u << sampi_kind_of(byte)) & SAMPI_ALL_KINDS) |
+        path[depth - 1] = ((below[i] | other | 1u << sampi_grammar_kind_of(byte)) & SAMPI_ALL_KINDS) |
                           (longest > other >> 16 ? longest : other >> 16) << 16;
     }
 }
@@ -23907,7 +23988,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_token_text *piec
         pieces[n++] = p;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_token_text_is_plain(&pieces[i])) continue;
+        if (!sampi_grammar_token_text_is_plain(&pieces[i])) continue;
         sampi_token_text t = pieces[i];
         pieces[i] = pieces[*n_plain];
         pieces[(*n_plain)++] = t;
@@ -23923,7 +24004,7 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_to
     if (status) return status;
     uint32_t n_mask = ((uint32_t)vocab->n_vocab + 31) / 32;
     int32_t head = SAMPI_INDEX_HEAD + 2 * (int32_t)n_mask;
-    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, head);
+    uint32_t *at = (uint32_t *)sampi_grammar_vec_add(words, 4, head);
     if (!at) return SAMP_E_NOMEM;
     memset(at, 0, (size_t)head * 4);
     for (size_t i = 0; i < n; i++) {
@@ -23933,15 +24014,15 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_to
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    status = sampi_sort_token_texts(pieces, pieces + vocab->n_vocab, n_plain);
-    if (!status) status = sampi_sort_token_texts(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    status = sampi_grammar_sort_token_texts(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_grammar_sort_token_texts(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
     if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
     uint32_t n_first = (uint32_t)nodes.n / 2;
     if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
-    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, (int32_t)n_first + nodes.n);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_grammar_vec_add(words, 4, (int32_t)n_first + nodes.n);
     if (room) {
         sampi_index_below((const uint32_t *)nodes.data, n_first, room, path);
         memcpy(room + n_first, nodes.data, (size_t)nodes.n * 4);
@@ -23952,7 +24033,7 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_to
     at[1] = (uint32_t)vocab->n_vocab;
     at[2] = (uint32_t)nodes.n / 2;
     at[3] = n_first;
-    sampi_vec_free(&nodes);
+    sampi_grammar_vec_free(&nodes);
     if (status) return status;
     uint64_t sum = sampi_checksum(at + SAMPI_INDEX_HEAD, ((size_t)words->n - SAMPI_INDEX_HEAD) * 4);
     at[4] = (uint32_t)sum;
@@ -23989,7 +24070,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     SAMP_FREE(pieces);
     SAMP_FREE(path);
     if (why) {
-        sampi_vec_free(&words);
+        sampi_grammar_vec_free(&words);
         SAMP_FREE(index);
         return sampi_index_fail(status, why);
     }
@@ -24118,12 +24199,13 @@ typedef struct sampi_lazy {
     sampi_vec pool;     /* the byte sets that the programs' operations test */
     sampi_vec programs; /* sampi_program */
     sampi_vec tokens;   /* samp_token: the tokens that are triggers */
-    /* int32_t: three lists of threads (sampi_thread_list), of which list 0 has those behind the text so far; the stack
-       of sampi_add_thread, two numbers for each operation; the round in which each operation was last reached; for each
-       program the beginning of its match, or -1, the round in which it last matched, and a copy of the beginning */
+    /* int32_t: three lists of threads (sampi_grammar_thread_list), of which list 0 has those behind the text so far;
+       the stack of sampi_grammar_add_thread, two numbers for each operation; the round in which each operation was last
+       reached; for each program the beginning of its match, or -1, the round in which it last matched, and a copy of
+       the beginning */
     sampi_vec threads;
     sampi_vec refused; /* samp_token: the tokens that complete a trigger and that the grammar refuses behind it */
-    sampi_vec key;     /* int32_t: for which threads `refused` holds (sampi_refused_key); empty: for none */
+    sampi_vec key;     /* int32_t: for which threads `refused` holds (sampi_grammar_refused_key); empty: for none */
     int32_t n_groups, n_live, length; /* length: of the text so far, in bytes */
     uint32_t round;
     bool is_lazy, waiting;
@@ -24135,19 +24217,19 @@ typedef struct sampi_threads {
 } sampi_threads;
 
 /* Returns the node for the bytes that a class of a trigger's expression matches. */
-static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+static sampi_node sampi_grammar_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
     bool all = negated;
     sampi_ranges r;
-    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    if (!sampi_grammar_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
     memset(bits, negated ? 0xff : 0, 16);
     for (size_t i = 0; i < r.n; i++) {
         all |= r.at[i][0] <= 0x80 && r.at[i][1] == 0x10ffff;
         for (uint32_t c = r.at[i][0]; c <= r.at[i][1] && c < 0x80; c++) bits[c / 8] ^= (uint8_t)(1u << c % 8);
     }
     memset(bits + 16, all ? 0xff : 0, 16);
-    sampi_ranges_free(&r);
+    sampi_grammar_ranges_free(&r);
     sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
     for (size_t i = 0; i < n && !all; i++)
         if (ranges[i][1] >= 0x80)
@@ -24157,9 +24239,9 @@ static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2]
 }
 
 /* Appends an operation. Returns its index, or a status. */
-static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
+static int32_t sampi_grammar_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 {
-    sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
+    sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_grammar_vec_add(&z->ops, sizeof *op, 1) : NULL;
     if (!op) return z->ops.n < SAMPI_MAX_OPS ? SAMP_E_NOMEM : SAMP_E_RANGE;
     op->kind = kind;
     op->a = a;
@@ -24168,27 +24250,27 @@ static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
 }
 
 /* Makes the next operation a target of the branch (SPLIT) at index `at`: the first target, the second, or both. */
-static void sampi_set_targets(sampi_lazy *z, int32_t at, bool first, bool second)
+static void sampi_grammar_set_targets(sampi_lazy *z, int32_t at, bool first, bool second)
 {
     sampi_op *op = (sampi_op *)z->ops.data + at;
     if (first) op->a = z->ops.n;
     if (second) op->b = z->ops.n;
 }
 
-static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
+static int sampi_grammar_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
 
 /* Appends a repetition: a copy of what is repeated for each time. Without an upper bound the last copy is a loop. */
-static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
+static int sampi_grammar_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
 {
     int status = SAMP_OK;
-    for (int32_t i = 0; i < e->b && !status; i++) status = sampi_emit(z, t, e->a);
+    for (int32_t i = 0; i < e->b && !status; i++) status = sampi_grammar_emit(z, t, e->a);
     int32_t before = z->ops.n, most = e->c < 0 ? e->b + 1 : e->c;
     for (int32_t i = e->b; i < most && !status; i++) {
-        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        int32_t split = sampi_grammar_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
         if (split < 0) return split;
-        sampi_set_targets(z, split, !lazy, lazy);
-        status = sampi_emit(z, t, e->a);
-        int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
+        sampi_grammar_set_targets(z, split, !lazy, lazy);
+        status = sampi_grammar_emit(z, t, e->a);
+        int32_t back = status || e->c >= 0 ? 0 : sampi_grammar_emit_op(z, SAMPI_OP_SPLIT, split, split);
         if (back < 0) status = back;
     }
     /* jump targets that are not set yet get to point behind the repetition */
@@ -24201,78 +24283,78 @@ static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_exp
 }
 
 /* Appends the operations of alternatives, which are tried in order. */
-static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+static int sampi_grammar_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
     /* the last branch (SPLIT) that leaves the alternatives; until its targets are set, its b is the one before it */
     int32_t out = -1;
     int status = SAMP_OK;
-    for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
-        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+    for (; sampi_grammar_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_grammar_at(t, n)->b) {
+        int32_t split = sampi_grammar_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
         if (split < 0) return split;
-        sampi_set_targets(z, split, true, false);
-        status = sampi_emit(z, t, sampi_at(t, n)->a);
-        if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
+        sampi_grammar_set_targets(z, split, true, false);
+        status = sampi_grammar_emit(z, t, sampi_grammar_at(t, n)->a);
+        if (!status) out = sampi_grammar_emit_op(z, SAMPI_OP_SPLIT, 0, out);
         if (out < -1) status = out;
-        if (!status) sampi_set_targets(z, split, false, true);
+        if (!status) sampi_grammar_set_targets(z, split, false, true);
     }
-    if (!status) status = sampi_emit(z, t, n);
+    if (!status) status = sampi_grammar_emit(z, t, n);
     while (out >= 0 && !status) {
         int32_t before = ((const sampi_op *)z->ops.data)[out].b;
-        sampi_set_targets(z, out, true, true);
+        sampi_grammar_set_targets(z, out, true, true);
         out = before;
     }
     return status;
 }
 
 /* Appends the operations of a node. */
-static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+static int sampi_grammar_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
 {
     int32_t at = 0;
     int status = SAMP_OK;
-    for (; sampi_at(t, n)->kind == SAMPI_NODE_SEQ && !status; n = sampi_at(t, n)->b)
-        status = sampi_emit(z, t, sampi_at(t, n)->a);
+    for (; sampi_grammar_at(t, n)->kind == SAMPI_NODE_SEQ && !status; n = sampi_grammar_at(t, n)->b)
+        status = sampi_grammar_emit(z, t, sampi_grammar_at(t, n)->a);
     if (status) return status;
-    const sampi_expr *e = sampi_at(t, n);
-    const uint8_t *bytes = sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+    const sampi_expr *e = sampi_grammar_at(t, n);
+    const uint8_t *bytes = sampi_grammar_in_pool(e->kind) ? sampi_grammar_bytes_at(t, e->a) : NULL;
     switch (e->kind) {
         case SAMPI_NODE_EMPTY: return SAMP_OK;
-        case SAMPI_NODE_ALT: return sampi_emit_alternatives(z, t, n);
-        case SAMPI_NODE_REPEAT: return sampi_emit_repeat(z, t, e, false);
+        case SAMPI_NODE_ALT: return sampi_grammar_emit_alternatives(z, t, n);
+        case SAMPI_NODE_REPEAT: return sampi_grammar_emit_repeat(z, t, e, false);
         case SAMPI_NODE_TEXT:
-            for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
+            for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_grammar_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
             break;
-        case SAMPI_NODE_SET: at = sampi_emit_op(z, SAMPI_OP_SET, e->a, 0); break;
+        case SAMPI_NODE_SET: at = sampi_grammar_emit_op(z, SAMPI_OP_SET, e->a, 0); break;
         case SAMPI_NODE_GROUP:
             if (e->b <= SAMPI_GROUP_BEGIN) {
-                at = sampi_emit_op(z, e->b == SAMPI_GROUP_BEGIN ? SAMPI_OP_BEGIN : SAMPI_OP_END, 0, 0);
+                at = sampi_grammar_emit_op(z, e->b == SAMPI_GROUP_BEGIN ? SAMPI_OP_BEGIN : SAMPI_OP_END, 0, 0);
                 break;
             }
-            if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
+            if (e->b == SAMPI_GROUP_LAZY) return sampi_grammar_emit_repeat(z, t, sampi_grammar_at(t, e->a), true);
             if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
-            if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
-            if (at >= 0) status = sampi_emit(z, t, e->a);
-            if (at >= 0 && !status && e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b + 1, 0);
+            if (e->b >= 0) at = sampi_grammar_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
+            if (at >= 0) status = sampi_grammar_emit(z, t, e->a);
+            if (at >= 0 && !status && e->b >= 0) at = sampi_grammar_emit_op(z, SAMPI_OP_SAVE, 2 * e->b + 1, 0);
             break;
-        default: at = sampi_emit_op(z, SAMPI_OP_NEVER, 0, 0); break;
+        default: at = sampi_grammar_emit_op(z, SAMPI_OP_NEVER, 0, 0); break;
     }
     return at < 0 ? at : status;
 }
 
 /* Adds a program that matches the texts of a node. */
-static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
+static int sampi_grammar_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
 {
     if (n < 0) return n;
-    sampi_program *p = (sampi_program *)sampi_vec_add(&z->programs, sizeof *p, 1);
+    sampi_program *p = (sampi_program *)sampi_grammar_vec_add(&z->programs, sizeof *p, 1);
     if (!p) return SAMP_E_NOMEM;
     p->first = z->ops.n;
     p->whole = whole;
-    int status = sampi_emit(z, t, n);
-    int32_t last = status ? status : sampi_emit_op(z, SAMPI_OP_MATCH, 0, 0);
+    int status = sampi_grammar_emit(z, t, n);
+    int32_t last = status ? status : sampi_grammar_emit_op(z, SAMPI_OP_MATCH, 0, 0);
     return last < 0 ? last : SAMP_OK;
 }
 
 /* Makes programs of n trigger texts. All words together become one program; each pattern becomes one. */
-static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
+static int sampi_grammar_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
 {
     sampi_node words = SAMPI_NEVER;
     int status = n && !texts ? SAMP_E_NULL : SAMP_OK;
@@ -24281,54 +24363,57 @@ static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *text
     for (size_t i = n; i-- > 0 && !status && !patterns;)
         words = sampi_tree_alt(t, sampi_tree_text(t, texts[i], strlen(texts[i])), words);
     if (!status && !patterns && n)
-        status = sampi_lazy_program(z, t, words < 0 ? words : sampi_tree_node(t, SAMPI_NODE_GROUP, words, 0, 0),
-                                    false);
+        status = sampi_grammar_lazy_program(
+            z, t, words < 0 ? words : sampi_tree_node(t, SAMPI_NODE_GROUP, words, 0, 0), false);
     for (size_t i = 0; i < n && !status && patterns; i++) {
         samp_grammar_error error;
         sampi_reader r;
         memset(&r, 0, sizeof r);
         r.tree = t;
-        r.chars = sampi_trigger_class;
+        r.chars = sampi_grammar_trigger_class;
         r.ways = true;
         size_t length = strlen(texts[i]);
         sampi_node node = sampi_regex_read(&r, texts[i], length, &error);
-        status = sampi_lazy_program(z, t, node, length && texts[i][0] == '^' && texts[i][length - 1] == '$');
+        status = sampi_grammar_lazy_program(z, t, node, length && texts[i][0] == '^' && texts[i][length - 1] == '$');
     }
     return status;
 }
 
-static int32_t sampi_thread_size(const sampi_lazy *z) { return SAMPI_THREAD_GROUPS + z->n_groups; }
-static int32_t *sampi_thread_list(const sampi_lazy *z, int i)
+static int32_t sampi_grammar_thread_size(const sampi_lazy *z) { return SAMPI_THREAD_GROUPS + z->n_groups; }
+static int32_t *sampi_grammar_thread_list(const sampi_lazy *z, int i)
 {
-    return (int32_t *)z->threads.data + (size_t)i * (size_t)z->ops.n * (size_t)sampi_thread_size(z);
+    return (int32_t *)z->threads.data + (size_t)i * (size_t)z->ops.n * (size_t)sampi_grammar_thread_size(z);
 }
-static uint32_t *sampi_thread_rounds(const sampi_lazy *z)
+static uint32_t *sampi_grammar_thread_rounds(const sampi_lazy *z)
 {
-    return (uint32_t *)sampi_thread_list(z, 3) + 2 * (size_t)z->ops.n;
+    return (uint32_t *)sampi_grammar_thread_list(z, 3) + 2 * (size_t)z->ops.n;
 }
-static int32_t *sampi_thread_matches(const sampi_lazy *z) { return (int32_t *)sampi_thread_rounds(z) + z->ops.n; }
+static int32_t *sampi_grammar_thread_matches(const sampi_lazy *z)
+{
+    return (int32_t *)sampi_grammar_thread_rounds(z) + z->ops.n;
+}
 
 /* Forgets the matches of all programs. */
-static void sampi_clear_matches(const sampi_lazy *z)
+static void sampi_grammar_clear_matches(const sampi_lazy *z)
 {
-    int32_t *match = sampi_thread_matches(z);
+    int32_t *match = sampi_grammar_thread_matches(z);
     for (int32_t i = 0; i < z->programs.n; i++) match[i] = -1;
 }
 
 /* Begins a new round, in which each operation can be reached once. */
-static void sampi_begin_round(sampi_lazy *z)
+static void sampi_grammar_begin_round(sampi_lazy *z)
 {
     if (++z->round) return;
-    memset(sampi_thread_rounds(z), 0, (size_t)z->ops.n * sizeof(uint32_t));
-    memset(sampi_thread_matches(z) + z->programs.n, 0, (size_t)z->programs.n * sizeof(uint32_t));
+    memset(sampi_grammar_thread_rounds(z), 0, (size_t)z->ops.n * sizeof(uint32_t));
+    memset(sampi_grammar_thread_matches(z) + z->programs.n, 0, (size_t)z->programs.n * sizeof(uint32_t));
     z->round = 1;
 }
 
 /* Notes that a thread's program matches, at the end of the text or before it. */
-static void sampi_note_match(const sampi_lazy *z, int32_t *thread, bool end)
+static void sampi_grammar_note_match(const sampi_lazy *z, int32_t *thread, bool end)
 {
     const int32_t p = thread[SAMPI_THREAD_PROGRAM];
-    int32_t *match = sampi_thread_matches(z), i = 0;
+    int32_t *match = sampi_grammar_thread_matches(z), i = 0;
     const bool whole = end && ((const sampi_program *)z->programs.data)[p].whole && !thread[SAMPI_THREAD_START];
     while (i < z->n_groups && thread[SAMPI_THREAD_GROUPS + i] < 0) i++;
     if (!thread[SAMPI_THREAD_LATE] || whole)
@@ -24339,13 +24424,13 @@ static void sampi_note_match(const sampi_lazy *z, int32_t *thread, bool end)
 
 /* Adds a thread to a list if its operation waits for a byte or the text's end, else the threads to which the operation
    leads. at: the thread's position in the text; end: the text ends there, and `to` is NULL. */
-static void sampi_add_thread(sampi_lazy *z, sampi_threads *to, int32_t *thread, int32_t at, bool end)
+static void sampi_grammar_add_thread(sampi_lazy *z, sampi_threads *to, int32_t *thread, int32_t at, bool end)
 {
     const sampi_op *ops = (const sampi_op *)z->ops.data;
-    uint32_t *round = sampi_thread_rounds(z);
-    const int32_t size = sampi_thread_size(z);
-    int32_t(*todo)[2] = (int32_t(*)[2])(void *)sampi_thread_list(z, 3), n_todo = 0;
-    if (((const uint32_t *)sampi_thread_matches(z))[z->programs.n + thread[SAMPI_THREAD_PROGRAM]] == z->round)
+    uint32_t *round = sampi_grammar_thread_rounds(z);
+    const int32_t size = sampi_grammar_thread_size(z);
+    int32_t(*todo)[2] = (int32_t(*)[2])(void *)sampi_grammar_thread_list(z, 3), n_todo = 0;
+    if (((const uint32_t *)sampi_grammar_thread_matches(z))[z->programs.n + thread[SAMPI_THREAD_PROGRAM]] == z->round)
         thread[SAMPI_THREAD_LATE] = 1;
     for (;;) {
         const int32_t here = thread[SAMPI_THREAD_OP]++;
@@ -24373,7 +24458,7 @@ static void sampi_add_thread(sampi_lazy *z, sampi_threads *to, int32_t *thread, 
                     memcpy(to->at + (size_t)to->n * (size_t)size, thread, (size_t)size * sizeof *thread);
                     to->at[(size_t)to->n++ * (size_t)size + SAMPI_THREAD_OP] = here;
                 }
-                if (op->kind == SAMPI_OP_MATCH) sampi_note_match(z, thread, end);
+                if (op->kind == SAMPI_OP_MATCH) sampi_grammar_note_match(z, thread, end);
                 break;
         }
         round[here] = z->round;
@@ -24388,27 +24473,27 @@ static void sampi_add_thread(sampi_lazy *z, sampi_threads *to, int32_t *thread, 
 }
 
 /* Adds the threads that begin at this position of the text, as a match may begin at each byte. */
-static void sampi_add_starts(sampi_lazy *z, sampi_threads *to, int32_t at, bool end)
+static void sampi_grammar_add_starts(sampi_lazy *z, sampi_threads *to, int32_t at, bool end)
 {
     int32_t thread[SAMPI_THREAD_GROUPS + SAMPI_MAX_GROUPS];
     for (int32_t i = 0; i < z->programs.n; i++) {
         thread[SAMPI_THREAD_OP] = ((const sampi_program *)z->programs.data)[i].first;
         thread[SAMPI_THREAD_PROGRAM] = i;
-        thread[SAMPI_THREAD_LATE] = sampi_thread_matches(z)[i] >= 0;
+        thread[SAMPI_THREAD_LATE] = sampi_grammar_thread_matches(z)[i] >= 0;
         thread[SAMPI_THREAD_START] = at;
         memset(thread + SAMPI_THREAD_GROUPS, 0xff, (size_t)z->n_groups * sizeof *thread);
-        sampi_add_thread(z, to, thread, at, end);
+        sampi_grammar_add_thread(z, to, thread, at, end);
     }
 }
 
 /* Makes the list of threads behind one more byte. at: the position behind that byte; end: the text ends there, and only
    matches are of interest. */
-static void sampi_step_threads(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte, int32_t at,
-                               bool end)
+static void sampi_grammar_step_threads(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte,
+                                       int32_t at, bool end)
 {
-    const size_t size = (size_t)sampi_thread_size(z);
+    const size_t size = (size_t)sampi_grammar_thread_size(z);
     int32_t thread[SAMPI_THREAD_GROUPS + SAMPI_MAX_GROUPS];
-    sampi_begin_round(z);
+    sampi_grammar_begin_round(z);
     if (to) to->n = 0;
     for (int32_t k = 0; k < from->n; k++) {
         const int32_t *t = from->at + (size_t)k * size;
@@ -24418,92 +24503,93 @@ static void sampi_step_threads(sampi_lazy *z, const sampi_threads *from, sampi_t
             continue;
         memcpy(thread, t, size * sizeof *thread);
         thread[SAMPI_THREAD_OP]++;
-        sampi_add_thread(z, to, thread, at, end);
+        sampi_grammar_add_thread(z, to, thread, at, end);
     }
-    sampi_add_starts(z, to, at, end);
+    sampi_grammar_add_starts(z, to, at, end);
 }
 
 /* Returns where in the text the grammar begins: at the match of the first program that matches; -1 if none does. */
-static int32_t sampi_first_match(const sampi_lazy *z)
+static int32_t sampi_grammar_first_match(const sampi_lazy *z)
 {
-    const int32_t *match = sampi_thread_matches(z);
+    const int32_t *match = sampi_grammar_thread_matches(z);
     for (int32_t i = 0; i < z->programs.n; i++)
         if (match[i] >= 0) return match[i];
     return -1;
 }
 
 /* Makes the list of threads behind a token's last byte. */
-static int32_t sampi_end_token(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte, int32_t at)
+static int32_t sampi_grammar_end_token(sampi_lazy *z, const sampi_threads *from, sampi_threads *to, uint8_t byte,
+                                       int32_t at)
 {
-    int32_t *match = sampi_thread_matches(z), *copy = match + 2 * z->programs.n;
+    int32_t *match = sampi_grammar_thread_matches(z), *copy = match + 2 * z->programs.n;
     const size_t size = (size_t)z->programs.n * sizeof *match;
     if (size) memcpy(copy, match, size);
-    sampi_step_threads(z, from, NULL, byte, at, true);
-    const int32_t start = sampi_first_match(z);
+    sampi_grammar_step_threads(z, from, NULL, byte, at, true);
+    const int32_t start = sampi_grammar_first_match(z);
     if (size) memcpy(match, copy, size);
-    sampi_step_threads(z, from, to, byte, at, false);
+    sampi_grammar_step_threads(z, from, to, byte, at, false);
     return start;
 }
 
 /* Returns the threads behind the text so far. */
-static sampi_threads sampi_live_threads(sampi_lazy *z)
+static sampi_threads sampi_grammar_live_threads(sampi_lazy *z)
 {
-    sampi_threads live = { sampi_thread_list(z, 0), z->n_live };
-    sampi_clear_matches(z);
+    sampi_threads live = { sampi_grammar_thread_list(z, 0), z->n_live };
+    sampi_grammar_clear_matches(z);
     if (z->length) return live;
     live.n = 0;
-    sampi_begin_round(z);
-    sampi_add_starts(z, &live, 0, false);
+    sampi_grammar_begin_round(z);
+    sampi_grammar_add_starts(z, &live, 0, false);
     z->n_live = live.n;
     return live;
 }
 
 /* Returns the threads behind n more bytes. They stay valid until the next call. */
-static sampi_threads sampi_run_threads(sampi_lazy *z, const uint8_t *bytes, size_t n)
+static sampi_threads sampi_grammar_run_threads(sampi_lazy *z, const uint8_t *bytes, size_t n)
 {
-    sampi_threads from = sampi_live_threads(z);
+    sampi_threads from = sampi_grammar_live_threads(z);
     for (size_t i = 0; i < n; i++) {
-        sampi_threads to = { sampi_thread_list(z, 1 + (int)(i % 2)), 0 };
-        sampi_step_threads(z, &from, &to, bytes[i], z->length + (int32_t)i + 1, false);
+        sampi_threads to = { sampi_grammar_thread_list(z, 1 + (int)(i % 2)), 0 };
+        sampi_grammar_step_threads(z, &from, &to, bytes[i], z->length + (int32_t)i + 1, false);
         from = to;
     }
     return from;
 }
 
 /* Reads a token of n bytes. */
-static int32_t sampi_read_token(sampi_lazy *z, const uint8_t *bytes, size_t n, sampi_threads *threads)
+static int32_t sampi_grammar_read_token(sampi_lazy *z, const uint8_t *bytes, size_t n, sampi_threads *threads)
 {
-    const sampi_threads from = sampi_run_threads(z, bytes, n ? n - 1 : 0);
-    threads->at = sampi_thread_list(z, n % 2 ? 1 : 2);
+    const sampi_threads from = sampi_grammar_run_threads(z, bytes, n ? n - 1 : 0);
+    threads->at = sampi_grammar_thread_list(z, n % 2 ? 1 : 2);
     threads->n = 0;
-    if (n) return sampi_end_token(z, &from, threads, bytes[n - 1], z->length + (int32_t)n);
+    if (n) return sampi_grammar_end_token(z, &from, threads, bytes[n - 1], z->length + (int32_t)n);
     *threads = from;
     if (z->length) return -1;
-    sampi_clear_matches(z);
-    sampi_begin_round(z);
-    sampi_add_starts(z, NULL, 0, true);
-    return sampi_first_match(z);
+    sampi_grammar_clear_matches(z);
+    sampi_grammar_begin_round(z);
+    sampi_grammar_add_starts(z, NULL, 0, true);
+    return sampi_grammar_first_match(z);
 }
 
 /* Makes the threads behind n bytes the present ones: the bytes belong to the text now. */
-static void sampi_keep_threads(sampi_lazy *z, const sampi_threads *threads, size_t n)
+static void sampi_grammar_keep_threads(sampi_lazy *z, const sampi_threads *threads, size_t n)
 {
     if (n && threads->n)
-        memcpy(sampi_thread_list(z, 0), threads->at,
-               (size_t)threads->n * (size_t)sampi_thread_size(z) * sizeof *threads->at);
+        memcpy(sampi_grammar_thread_list(z, 0), threads->at,
+               (size_t)threads->n * (size_t)sampi_grammar_thread_size(z) * sizeof *threads->at);
     z->n_live = threads->n;
     z->length += (int32_t)n;
 }
 
 /* Goes to the beginning of a text. */
-static void sampi_lazy_reset(sampi_lazy *z)
+static void sampi_grammar_lazy_reset(sampi_lazy *z)
 {
     z->waiting = z->is_lazy;
     z->length = 0;
 }
 
 /* Is a token one of the triggers itself? */
-static bool sampi_is_trigger(const sampi_lazy *z, samp_token token)
+static bool sampi_grammar_is_trigger(const sampi_lazy *z, samp_token token)
 {
     for (int32_t i = 0; i < z->tokens.n; i++)
         if (((const samp_token *)z->tokens.data)[i] == token) return true;
@@ -24511,20 +24597,20 @@ static bool sampi_is_trigger(const sampi_lazy *z, samp_token token)
 }
 
 /* Frees the arrays. A clone of a sampler has its own. */
-static void sampi_lazy_free(sampi_lazy *z)
+static void sampi_grammar_lazy_free(sampi_lazy *z)
 {
     sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->threads, &z->refused, &z->key };
-    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_grammar_vec_free(vec[i]);
 }
 
 /* Makes the triggers from n_texts words or patterns and n tokens. */
-static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
+static int sampi_grammar_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
                            const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
 {
     sampi_tree tree;
     int status = sampi_tree_init(&tree);
     *field = patterns ? "trigger_patterns" : "trigger_words";
-    if (!status) status = sampi_lazy_read(z, &tree, texts, n_texts, patterns);
+    if (!status) status = sampi_grammar_lazy_read(z, &tree, texts, n_texts, patterns);
     z->pool = tree.pool;
     memset(&tree.pool, 0, sizeof tree.pool);
     sampi_tree_free(&tree);
@@ -24533,17 +24619,17 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
         const sampi_op *op = (const sampi_op *)z->ops.data + i;
         if (op->kind == SAMPI_OP_SAVE && op->a / 2 >= z->n_groups) z->n_groups = op->a / 2 + 1;
     }
-    const int64_t list = (int64_t)z->ops.n * sampi_thread_size(z);
+    const int64_t list = (int64_t)z->ops.n * sampi_grammar_thread_size(z);
     if (list > SAMPI_THREAD_ROOM) return SAMP_E_RANGE;
     const int32_t n_threads = 3 * (int32_t)list + 3 * z->ops.n + 3 * z->programs.n + 1; /* never none */
-    int32_t *threads = (int32_t *)sampi_vec_add(&z->threads, sizeof *threads, n_threads);
+    int32_t *threads = (int32_t *)sampi_grammar_vec_add(&z->threads, sizeof *threads, n_threads);
     if (!threads) return SAMP_E_NOMEM;
     memset(threads, 0, (size_t)n_threads * sizeof *threads);
     *field = "trigger_tokens";
     for (size_t i = 0; i < n; i++) {
         if (!tokens) return SAMP_E_NULL;
         if (tokens[i] < 0 || tokens[i] >= n_vocab) return SAMP_E_RANGE;
-        samp_token *token = (samp_token *)sampi_vec_add(&z->tokens, sizeof *token, 1);
+        samp_token *token = (samp_token *)sampi_grammar_vec_add(&z->tokens, sizeof *token, 1);
         if (!token) return SAMP_E_NOMEM;
         *token = tokens[i];
     }
@@ -24591,11 +24677,12 @@ typedef struct sampi_dfa_state {
     int32_t used;                   /* the time of the state's last use, by the cache's clock */
     const struct sampi_call *calls; /* [n_calls] */
     /* [8] Sets of byte classes as bits, NULL if they are not computed yet. next_classes: those that may come next
-       (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
+       (sampi_grammar_next_classes_of); call_classes: those with which a called rule may begin
+       (sampi_grammar_call_classes_of). */
     uint32_t *next_classes, *call_classes;
     int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
-    /* 4 times the state that allows the same tokens and whose counts are far from their bounds (sampi_near_state), plus
-       one of SAMPI_NEAR_*; 0: not computed yet */
+    /* 4 times the state that allows the same tokens and whose counts are far from their bounds
+       (sampi_grammar_near_state), plus one of SAMPI_NEAR_*; 0: not computed yet */
     int32_t near;
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. */
     int32_t run[2];
@@ -24622,7 +24709,7 @@ typedef struct sampi_entry {
     const uint32_t *exits;
     int32_t n_tokens, n_exits;
     int32_t used; /* the time of the entry's last use, by the cache's clock */
-    int32_t slot; /* the slot of `bits` in the cache's table of masks (sampi_keep_mask) */
+    int32_t slot; /* the slot of `bits` in the cache's table of masks (sampi_grammar_keep_mask) */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
@@ -24631,12 +24718,12 @@ typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
     bool calls;    /* the level's items can call rules, which was not done yet */
-    int32_t usual; /* where the usual state (sampi_usual_entry) goes to; 0 if its entry has no tokens below */
+    int32_t usual; /* where the usual state (sampi_grammar_usual_entry) goes to; 0 if its entry has no tokens below */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
-   root: the grammar's state, the bytes that UTF-8 expects next (sampi_plain_next), the kinds and the number of the
-   characters so far, and the state's run (runs.h) if it is known or worth computing. */
+   root: the grammar's state, the bytes that UTF-8 expects next (sampi_grammar_plain_next), the kinds and the number of
+   the characters so far, and the state's run (runs.h) if it is known or worth computing. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
@@ -24737,7 +24824,7 @@ typedef struct sampi_shared {
     int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;        /* sampi_named: these tokens */
-    sampi_vec commas;       /* int32_t: the tokens in which a value may follow a comma (sampi_find_commas) */
+    sampi_vec commas;       /* int32_t: the tokens in which a value may follow a comma (sampi_grammar_find_commas) */
     /* the memory account: `bytes` counts workspaces and samplers' arrays, `cache_bytes` counts caches */
     sampi_account account;
     /* now: the current cache; gone: a list of replaced caches that calls may still read */
@@ -24780,7 +24867,7 @@ typedef struct sampi_matcher {
     /* bytes: the accepted text, and those that are being read, if values in the grammar must differ (unique.h) */
     sampi_vec text;
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
-    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_position_size) */
+    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_grammar_position_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
@@ -24792,7 +24879,8 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    /* the entry of another state, of which an entry is made (sampi_usual_entry, sampi_short_entry), or NULL */
+    /* the entry of another state, of which an entry is made (sampi_grammar_usual_entry, sampi_grammar_short_entry), or
+       NULL */
     const sampi_entry *like;
     int32_t n_like; /* how many exits of that entry were taken over or left out */
     uint32_t far;   /* both entries have the same plain tokens of at most so many characters; 0: not known */
@@ -24816,7 +24904,7 @@ typedef struct sampi_matcher {
 typedef struct sampi_warming {
     sampi_matcher *m;
     sampi_vec places; /* sampi_warm_place */
-    sampi_pairs met;  /* hashes of the places that were met (sampi_warm_meets) */
+    sampi_pairs met;  /* hashes of the places that were met (sampi_grammar_warm_meets) */
     size_t met_of;    /* the serial number of the cache to which the hashes belong */
     int32_t n_items;  /* how many items the places have together */
     int32_t rank;     /* the rank of the place that is being visited; -1: none is */
@@ -24826,34 +24914,43 @@ typedef struct sampi_warming {
    means no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a
    grammar that was waiting for a trigger (-2 - n). */
 #define SAMPI_POSITION_SAME (-1)
-static int32_t sampi_position_size(int32_t n)
+static int32_t sampi_grammar_position_size(int32_t n)
 {
     return n < SAMPI_POSITION_SAME ? SAMPI_POSITION_SAME - 1 - n : n < 0 ? 0 : n;
 }
 
-static sampi_dfa_state *sampi_dfa_state_at(const sampi_matcher *m, int32_t s) { return m->cache->states + s; }
-static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
-static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
-static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
-static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
+static sampi_dfa_state *sampi_grammar_dfa_state_at(const sampi_matcher *m, int32_t s) { return m->cache->states + s; }
+static sampi_item *sampi_grammar_item_at(const sampi_matcher *m, int32_t i)
+{
+    return (sampi_item *)m->items.data + i;
+}
+static sampi_frame *sampi_grammar_frame_at(const sampi_matcher *m, int32_t i)
+{
+    return (sampi_frame *)m->frames.data + i;
+}
+static sampi_edge *sampi_grammar_edge_at(const sampi_matcher *m, int32_t i)
+{
+    return (sampi_edge *)m->edges.data + i;
+}
+static const sampi_entry *sampi_grammar_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
 
-static sampi_free_run sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
+static sampi_free_run sampi_grammar_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
     enum { ENDLESS = 0x3fff };
-    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->run[keep]);
+    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->run[keep]);
     const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
     sampi_free_run run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
                            word >> 31 != 0 };
     return run;
 }
 /* Keeps a state's run. All reaches that are longer than any token mean the same. */
-static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
+static void sampi_grammar_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
 {
     enum { ENDLESS = 0x3fff };
     const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
                            : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
                                                      : (uint32_t)(run.reach + 1);
-    SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->run[keep],
+    SAMPI_INT_PUT(&sampi_grammar_dfa_state_at(m, state)->run[keep],
                   (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }
 
@@ -24865,18 +24962,18 @@ static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, samp
 static void sampi_cache_is_full(sampi_matcher *m)
 {
     m->d.account.full = true;
-    sampi_fault(&m->d, SAMP_E_NOMEM);
+    sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
 }
 
 /* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
-static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+static size_t sampi_grammar_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 /* Returns a piece of the cache's memory, for data that will be published; NULL with an error recorded if there is no
    room. */
 static void *sampi_cache_allocate(sampi_matcher *m, size_t bytes)
 {
     sampi_cache *cache = m->cache;
-    bytes = sampi_padded(bytes);
+    bytes = sampi_grammar_padded(bytes);
     sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&cache->chunks);
     if (chunk && bytes <= chunk->size && SAMPI_SIZE_GET(&chunk->used) <= chunk->size - bytes) {
         const size_t at = SAMPI_SIZE_ADD(&chunk->used, bytes);
@@ -24896,7 +24993,7 @@ static void *sampi_cache_allocate(sampi_matcher *m, size_t bytes)
     if (!made) {
         (void)SAMPI_SIZE_ADD(&cache->bytes, (size_t)0 - whole);
         (void)SAMPI_SIZE_ADD(&all->cache_bytes, (size_t)0 - whole);
-        sampi_fault(&m->d, SAMP_E_NOMEM);
+        sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
         return NULL;
     }
     made->size = size;
@@ -24927,7 +25024,7 @@ typedef struct sampi_cache_plan {
     bool alone;    /* the memory limit has no room for two caches, so the old one is freed first */
 } sampi_cache_plan;
 
-static int32_t sampi_power(int32_t least)
+static int32_t sampi_grammar_power(int32_t least)
 {
     int32_t n = 64;
     while (n < least) n *= 2;
@@ -24946,10 +25043,11 @@ static size_t sampi_cache_sizes(const samp_grammar *g, const sampi_cache_plan *p
     size[3] = nodes * sizeof(sampi_expr);
     size[4] = nodes * 2 * sizeof(int32_t);
     size[5] = states * (size_t)g->bytes.n_classes * sizeof(int32_t);
-    size[6] = ((size_t)sampi_power((int32_t)(nodes + nodes / 3)) + (size_t)sampi_power(2 * plan->entries)) *
+    size[6] = ((size_t)sampi_grammar_power((int32_t)(nodes + nodes / 3)) +
+               (size_t)sampi_grammar_power(2 * plan->entries)) *
               sizeof(int32_t);
     size[7] = (size_t)g->tree.pool.n + (size_t)plan->pool;
-    for (int i = 0; i < SAMPI_CACHE_PARTS; i++) all += size[i] = sampi_padded(size[i]);
+    for (int i = 0; i < SAMPI_CACHE_PARTS; i++) all += size[i] = sampi_grammar_padded(size[i]);
     return all;
 }
 
@@ -25071,9 +25169,9 @@ static void sampi_cache_divide(const samp_grammar *g, sampi_cache *cache, const 
     t->pool.data = at + size[6];
     t->nodes.cap = g->tree.nodes.n + plan->nodes;
     t->pool.cap = g->tree.pool.n + plan->pool;
-    t->slots.n = sampi_power(t->nodes.cap + t->nodes.cap / 3);
+    t->slots.n = sampi_grammar_power(t->nodes.cap + t->nodes.cap / 3);
     cache->growth.facts = cache->state_of + t->nodes.cap;
-    cache->n_slots = sampi_power(2 * plan->entries);
+    cache->n_slots = sampi_grammar_power(2 * plan->entries);
     cache->entry_slots = (int32_t *)t->slots.data + t->slots.n;
     cache->cap_states = plan->states;
     cache->cap_entries = plan->entries;
@@ -25114,7 +25212,7 @@ static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *pl
     memset(t->slots.data, 0xff, size[6]);
     for (int32_t i = 0; i < h->texts.n; i++) {
         const sampi_named *text = (const sampi_named *)h->texts.data + i;
-        sampi_at(t, text->text)->c = text->token;
+        sampi_grammar_at(t, text->text)->c = text->token;
     }
     sampi_tree_fill_slots(t);
     memset(cache->states, 0, sizeof *cache->states);
@@ -25129,7 +25227,7 @@ static int32_t sampi_cache_time(const sampi_cache *cache) { return SAMPI_INT_GET
 
 /* Returns the number of a state's entry (token set) at a parent's exits, or -1. *slot becomes the entry's slot in the
    hash table, or the free slot for it, in which another thread may put a different entry at any time. */
-static int32_t sampi_find_entry(const sampi_cache *cache, int32_t parent, int32_t state, int32_t **slot)
+static int32_t sampi_grammar_find_entry(const sampi_cache *cache, int32_t parent, int32_t state, int32_t **slot)
 {
     const uint32_t mask = (uint32_t)cache->n_slots - 1;
     uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
@@ -25145,7 +25243,7 @@ static int32_t sampi_find_entry(const sampi_cache *cache, int32_t parent, int32_
   A cache keeps the nodes, states and entries that were computed for a grammar. */
 
 /* Sets the time of an element's last use. */
-static inline void sampi_mark_used(int32_t *used, int32_t now)
+static inline void sampi_grammar_mark_used(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
 }
@@ -25155,7 +25253,8 @@ typedef struct sampi_move {
     const sampi_cache *from;
     sampi_cache *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
-    int32_t states_of[SAMPI_AGES];   /* for each class of ages (sampi_age_class): how many states have such an age */
+    int32_t states_of
+        [SAMPI_AGES]; /* for each class of ages (sampi_grammar_age_class): how many states have such an age */
     int32_t entries_of[SAMPI_AGES];  /* for each class of ages: how many entries have such an age */
     int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old cache's clock, to which ages refer */
@@ -25176,7 +25275,7 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 }
 
 /* Returns the class of an age: four classes for each power of two, 0 for the newest. */
-static int32_t sampi_age_class(uint32_t age)
+static int32_t sampi_grammar_age_class(uint32_t age)
 {
     int32_t k = 0;
     for (int32_t step = 16; step > 0; step /= 2) {
@@ -25188,20 +25287,20 @@ static int32_t sampi_age_class(uint32_t age)
 }
 
 /* Returns the largest age of a class. */
-static uint32_t sampi_age_of_class(int32_t class_of_age)
+static uint32_t sampi_grammar_age_of_class(int32_t class_of_age)
 {
     if (class_of_age < 8) return (uint32_t)class_of_age;
     const int32_t k = class_of_age / 4 - 1;
     return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
 }
-/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. */
-static bool sampi_has_a(int kind)
+/* Returns whether member a of a node of this kind is a node; sampi_grammar_has_b does the same for b. */
+static bool sampi_grammar_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
            kind == SAMPI_NODE_NOT || kind == SAMPI_NODE_GROUP || kind == SAMPI_NODE_PLACED;
 }
 
-static bool sampi_has_b(int kind)
+static bool sampi_grammar_has_b(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
 }
@@ -25214,14 +25313,14 @@ static void sampi_move_list(sampi_move *v)
         const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
         if (at < 0) continue;
         v->entries_in[at] = 1;
-        v->entries_of[sampi_age_class(sampi_move_age(v, &from->entries[at].used))]++;
+        v->entries_of[sampi_grammar_age_class(sampi_move_age(v, &from->entries[at].used))]++;
     }
     const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
     for (int32_t i = 0; i < n; i++) {
         const int32_t state = SAMPI_INT_GET(&from->state_of[i]);
         if (!state) continue;
         v->states_in[state] = 1;
-        v->states_of[sampi_age_class(sampi_move_age(v, &from->states[state].used))]++;
+        v->states_of[sampi_grammar_age_class(sampi_move_age(v, &from->states[state].used))]++;
     }
 }
 
@@ -25247,8 +25346,9 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
-        v->chosen.most += sampi_padded(sampi_move_meets(met, e) ? n_mask * 4 : 0) +
-                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_exits * 4);
+        v->chosen.most += sampi_grammar_padded(sampi_move_meets(met, e) ? n_mask * 4 : 0) +
+                          sampi_grammar_padded((size_t)e->n_tokens * 4) +
+                          sampi_grammar_padded((size_t)e->n_exits * 4);
     }
 }
 
@@ -25264,7 +25364,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
             continue;
         }
         v->states[i] = ++v->chosen.states;
-        v->chosen.most += sampi_padded((size_t)s->n_calls * sizeof(sampi_call)) + 2 * 8 * sizeof(uint32_t);
+        v->chosen.most += sampi_grammar_padded((size_t)s->n_calls * sizeof(sampi_call)) + 2 * 8 * sizeof(uint32_t);
         v->nodes[s->node] = 1;
         for (int32_t c = 0; c < s->n_calls; c++) v->nodes[s->calls[c].then] = 1;
     }
@@ -25277,11 +25377,11 @@ static void sampi_move_choose_nodes(sampi_move *v)
     v->chosen.nodes = v->chosen.pool = 0;
     for (int32_t i = t->nodes.cap; i-- > v->own;) {
         if (!v->nodes[i]) continue;
-        const sampi_expr *e = sampi_at(t, i);
+        const sampi_expr *e = sampi_grammar_at(t, i);
         v->chosen.nodes++;
-        if (sampi_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
-        if (sampi_has_a(e->kind)) v->nodes[e->a] = 1;
-        if (sampi_has_b(e->kind)) v->nodes[e->b] = 1;
+        if (sampi_grammar_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
+        if (sampi_grammar_has_a(e->kind)) v->nodes[e->a] = 1;
+        if (sampi_grammar_has_b(e->kind)) v->nodes[e->b] = 1;
     }
     for (int32_t i = 0; i < v->own; i++) v->nodes[i] = i;
     for (int32_t i = v->own, n = v->own; i < t->nodes.cap; i++)
@@ -25317,19 +25417,19 @@ static void sampi_move_nodes(const sampi_move *v)
     const uint32_t mask = (uint32_t)to->slots.n - 1;
     for (int32_t i = v->own; i < t->nodes.cap; i++) {
         if (!v->nodes[i]) continue;
-        sampi_expr e = *sampi_at(t, i);
-        if (sampi_in_pool(e.kind) && e.a >= t->pool.n) {
+        sampi_expr e = *sampi_grammar_at(t, i);
+        if (sampi_grammar_in_pool(e.kind) && e.a >= t->pool.n) {
             const int32_t at = v->to->growth.n_pool;
-            memcpy((uint8_t *)to->pool.data + at, sampi_bytes_at(t, e.a), (size_t)e.b);
+            memcpy((uint8_t *)to->pool.data + at, sampi_grammar_bytes_at(t, e.a), (size_t)e.b);
             v->to->growth.n_pool += e.b;
             e.a = at;
         }
-        if (sampi_has_a(e.kind)) e.a = v->nodes[e.a];
-        if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
-        *sampi_at(to, v->nodes[i]) = e;
+        if (sampi_grammar_has_a(e.kind)) e.a = v->nodes[e.a];
+        if (sampi_grammar_has_b(e.kind)) e.b = v->nodes[e.b];
+        *sampi_grammar_at(to, v->nodes[i]) = e;
         v->to->growth.facts[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.facts[i]);
         /* All nodes differ from each other, so no node is compared. */
-        uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
+        uint32_t slot = sampi_grammar_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
         for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
         if (slots[slot] < 0) slots[slot] = v->nodes[i];
     }
@@ -25342,7 +25442,7 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
     if (!bytes || n == 0) return NULL;
     void *room = (char *)(chunk + 1) + chunk->used;
     memcpy(room, bytes, n);
-    chunk->used += sampi_padded(n);
+    chunk->used += sampi_grammar_padded(n);
     return room;
 }
 
@@ -25399,7 +25499,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
         int32_t *at;
-        (void)sampi_find_entry(to, made->parent, made->state, &at);
+        (void)sampi_grammar_find_entry(to, made->parent, made->state, &at);
         *at = v->entries[i] - 1;
     }
     to->n_entries = v->chosen.entries;
@@ -25413,7 +25513,7 @@ static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
     int32_t at = 0, n_states = 0, n_entries = 0;
     for (; at < SAMPI_AGES; at++) {
         n_entries += v->entries_of[at];
-        n_states += sampi_age_of_class(at) <= states ? v->states_of[at] : v->entries_of[at];
+        n_states += sampi_grammar_age_of_class(at) <= states ? v->states_of[at] : v->entries_of[at];
         if (n_states > v->room.states || n_entries > v->room.entries || nodes * n_states > v->room.nodes) break;
     }
     return at;
@@ -25427,7 +25527,7 @@ static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t state
     enum { NEAR = 3 };
     int32_t too_old = sampi_move_too_old(v, states), at = too_old - 1;
     for (int32_t n = 1; too_old - fits > 1 && (n <= tries || fits < 0); n++) {
-        const uint32_t age = sampi_age_of_class(at);
+        const uint32_t age = sampi_grammar_age_of_class(at);
         if (sampi_move_choose(v, age, states < age ? states : age, h))
             fits = at;
         else
@@ -25452,8 +25552,8 @@ static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
         } while (!sampi_move_choose(v, 0, 0, h));
         return v->chosen.states > 0;
     }
-    uint32_t states = sampi_age_of_class(fits),
-             entries = sampi_age_of_class(sampi_move_find_class(v, fits, states, 2, h));
+    uint32_t states = sampi_grammar_age_of_class(fits),
+             entries = sampi_grammar_age_of_class(sampi_move_find_class(v, fits, states, 2, h));
     while (!sampi_move_choose(v, entries, states, h)) { /* other calls have used more elements meanwhile */
         if (entries == 0) return false;
         entries /= 2;
@@ -25596,7 +25696,7 @@ static void sampi_move_through(const sampi_shared *h, sampi_cache *to, sampi_cac
   A cache keeps the data that was computed for a grammar. */
 
 /* Frees the replaced caches of states that no call reads. */
-static void sampi_sweep_caches(sampi_shared *h)
+static void sampi_grammar_sweep_caches(sampi_shared *h)
 {
     sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->gone), *behind;
     while (cache && !SAMPI_PTR_CAS(&h->gone, cache, NULL)) cache = (sampi_cache *)SAMPI_PTR_GET(&h->gone);
@@ -25615,7 +25715,7 @@ static void sampi_sweep_caches(sampi_shared *h)
 }
 
 /* Replaces the cache `old` by `made`, which may be NULL. Returns false if another thread has replaced it already. */
-static bool sampi_replace_cache(sampi_shared *h, sampi_cache *old, sampi_cache *made)
+static bool sampi_grammar_replace_cache(sampi_shared *h, sampi_cache *old, sampi_cache *made)
 {
     if (!SAMPI_PTR_CAS(&h->now, old, made)) return false;
     if (!old) return true;
@@ -25631,7 +25731,7 @@ static bool sampi_replace_cache(sampi_shared *h, sampi_cache *old, sampi_cache *
 }
 
 /* Empties the memo (the cache of derivatives) if its nodes are of another cache than the call's. */
-static void sampi_memo_fits(sampi_matcher *m)
+static void sampi_grammar_memo_fits(sampi_matcher *m)
 {
     if (m->space->memo_of == m->cache->serial) return;
     if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
@@ -25639,9 +25739,9 @@ static void sampi_memo_fits(sampi_matcher *m)
 }
 
 /* Prepares the call for its cache: sets the tree, checks the memo, and counts the call. */
-static void sampi_open_cache(sampi_matcher *m)
+static void sampi_grammar_open_cache(sampi_matcher *m)
 {
-    sampi_memo_fits(m);
+    sampi_grammar_memo_fits(m);
     if (!m->warming) (void)SAMPI_INT_ADD(&m->cache->n_calls, 1);
     m->now = sampi_cache_time(m->cache);
     if (m->tree_of == m->cache->serial) return;
@@ -25651,7 +25751,7 @@ static void sampi_open_cache(sampi_matcher *m)
 }
 
 /* Lets this call read the current cache of states. */
-static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, sampi_cache *kept)
+static bool sampi_grammar_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, sampi_cache *kept)
 {
     sampi_shared *h = m->shared;
     for (;;) {
@@ -25664,7 +25764,7 @@ static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, samp
                                             : sampi_cache_planned(h, NULL, m->d.account.allowance, SAMPI_CACHE_USUAL);
         sampi_cache *made = sampi_cache_make(h, &first, &m->d.account);
         if (!made) {
-            sampi_fault(&m->d, SAMP_E_NOMEM);
+            sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
             return false;
         }
         if (kept) {
@@ -25672,15 +25772,15 @@ static bool sampi_use_cache(sampi_matcher *m, const sampi_cache_plan *plan, samp
             sampi_move_through(h, made, kept);
         }
         kept = NULL; /* its table of new numbers is now that of `made`, even if another thread was first to publish */
-        if (!sampi_replace_cache(h, NULL, made)) sampi_cache_free(h, made);
+        if (!sampi_grammar_replace_cache(h, NULL, made)) sampi_cache_free(h, made);
     }
-    sampi_open_cache(m);
+    sampi_grammar_open_cache(m);
     return true;
 }
 
 /* Replaces the old cache where the memory limit has no room for both: copies the elements to keep into a small cache,
    frees the old cache, and then makes the new one. */
-static bool sampi_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cache_plan *plan, int32_t share)
+static bool sampi_grammar_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cache_plan *plan, int32_t share)
 {
     sampi_shared *h = m->shared;
     size_t size[SAMPI_CACHE_PARTS];
@@ -25690,21 +25790,21 @@ static bool sampi_swap_cache(sampi_matcher *m, sampi_cache *old, const sampi_cac
                  later = others + sampi_cache_sizes(h->grammar, plan, size), left = most > now ? most - now : 0,
                  left_later = most > later ? (most - later) / 9 * 4 : 0;
     sampi_cache *kept = share ? sampi_move_between(h, old, plan, share, left < left_later ? left : left_later) : NULL;
-    (void)sampi_replace_cache(h, old, NULL);
+    (void)sampi_grammar_replace_cache(h, old, NULL);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
     m->cache = NULL;
-    sampi_sweep_caches(h);
-    const bool looks = sampi_use_cache(m, plan, kept);
+    sampi_grammar_sweep_caches(h);
+    const bool looks = sampi_grammar_use_cache(m, plan, kept);
     if (kept) sampi_cache_free(h, kept);
     return looks;
 }
 
 /* Replaces the call's cache, which is full, if it is still the current one. */
-static bool sampi_renew_cache(sampi_matcher *m, int32_t share, sampi_cache_size wanted)
+static bool sampi_grammar_renew_cache(sampi_matcher *m, int32_t share, sampi_cache_size wanted)
 {
     sampi_shared *h = m->shared;
     sampi_cache *old = m->cache;
-    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_use_cache(m, NULL, NULL);
+    if (!old || SAMPI_PTR_GET(&h->now) != old) return sampi_grammar_use_cache(m, NULL, NULL);
     const sampi_cache_plan plan = sampi_cache_planned(h, old, m->d.account.allowance, wanted);
     size_t size[SAMPI_CACHE_PARTS];
     /* the old cache is kept, as it may serve other calls */
@@ -25712,22 +25812,22 @@ static bool sampi_renew_cache(sampi_matcher *m, int32_t share, sampi_cache_size 
         sampi_cache_is_full(m);
         return false;
     }
-    if (plan.alone) return sampi_swap_cache(m, old, &plan, share);
+    if (plan.alone) return sampi_grammar_swap_cache(m, old, &plan, share);
     sampi_cache *made = sampi_cache_make(h, &plan, &m->d.account);
     if (!made) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
+        sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
         return false;
     }
     if (share) sampi_move_into(h, made, &plan, old, share);
-    if (!sampi_replace_cache(h, old, made)) sampi_cache_free(h, made);
+    if (!sampi_grammar_replace_cache(h, old, made)) sampi_cache_free(h, made);
     SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
     m->cache = NULL;
-    sampi_sweep_caches(h);
-    return sampi_use_cache(m, NULL, NULL);
+    sampi_grammar_sweep_caches(h);
+    return sampi_grammar_use_cache(m, NULL, NULL);
 }
 
 /* Makes a cache for this call alone, because other calls have filled the new one before this call could end. */
-static bool sampi_use_private_cache(sampi_matcher *m)
+static bool sampi_grammar_use_private_cache(sampi_matcher *m)
 {
     const sampi_cache_plan plan = sampi_cache_planned(m->shared, m->cache, m->d.account.allowance, SAMPI_CACHE_WIDE);
     if (m->own) {
@@ -25736,18 +25836,18 @@ static bool sampi_use_private_cache(sampi_matcher *m)
     }
     sampi_cache *made = sampi_cache_make(m->shared, &plan, &m->d.account);
     if (!made) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
+        sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
         return false;
     }
     SAMPI_PTR_PUT(&m->space->reads, (sampi_cache *)NULL);
     m->cache = m->own = made;
-    sampi_open_cache(m);
+    sampi_grammar_open_cache(m);
     return true;
 }
 
 /* ---- workspaces ---- */
 
-static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
+static void sampi_grammar_workspace_free(sampi_shared *h, sampi_workspace *space)
 {
     sampi_account *account = &h->account;
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
@@ -25755,58 +25855,59 @@ static void sampi_workspace_free(sampi_shared *h, sampi_workspace *space)
                           &space->seen.slots, &space->joined.slots, &space->queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
         vecs[i]->account = account;
-        sampi_vec_free(vecs[i]);
+        sampi_grammar_vec_free(vecs[i]);
     }
-    sampi_account_free(account, space->memo, (size_t)space->n_memo * sizeof *space->memo);
-    sampi_account_free(account, space->rule_frame, n_rules * sizeof *space->rule_frame);
-    sampi_account_free(account, space->level, deepest * sizeof *space->level);
-    sampi_account_free(account, space->plain, deepest * sizeof *space->plain);
-    sampi_account_free(account, space->bits, h->n_mask * 4 + 4);
-    sampi_account_free(account, space, sizeof *space);
+    sampi_grammar_account_free(account, space->memo, (size_t)space->n_memo * sizeof *space->memo);
+    sampi_grammar_account_free(account, space->rule_frame, n_rules * sizeof *space->rule_frame);
+    sampi_grammar_account_free(account, space->level, deepest * sizeof *space->level);
+    sampi_grammar_account_free(account, space->plain, deepest * sizeof *space->plain);
+    sampi_grammar_account_free(account, space->bits, h->n_mask * 4 + 4);
+    sampi_grammar_account_free(account, space, sizeof *space);
 }
 
-static sampi_workspace *sampi_workspace_make(sampi_shared *h)
+static sampi_workspace *sampi_grammar_workspace_make(sampi_shared *h)
 {
     /* no limit, because each call has at most one workspace at a time */
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
     const size_t deepest = h->deepest + 1, n_rules = (size_t)h->grammar->tree.rules.n + 1;
-    sampi_workspace *space = (sampi_workspace *)sampi_account_allocate(&account, sizeof *space);
+    sampi_workspace *space = (sampi_workspace *)sampi_grammar_account_allocate(&account, sizeof *space);
     if (!space) return NULL;
     memset(space, 0, sizeof *space);
     space->busy = 1;
-    space->rule_frame = (int32_t *)sampi_account_allocate(&account, n_rules * sizeof *space->rule_frame);
-    space->level = (sampi_level *)sampi_account_allocate(&account, deepest * sizeof *space->level);
-    space->plain = (sampi_plain_level *)sampi_account_allocate(&account, deepest * sizeof *space->plain);
-    space->bits = (uint32_t *)sampi_account_allocate(&account, h->n_mask * 4 + 4);
+    space->rule_frame = (int32_t *)sampi_grammar_account_allocate(&account, n_rules * sizeof *space->rule_frame);
+    space->level = (sampi_level *)sampi_grammar_account_allocate(&account, deepest * sizeof *space->level);
+    space->plain = (sampi_plain_level *)sampi_grammar_account_allocate(&account, deepest * sizeof *space->plain);
+    space->bits = (uint32_t *)sampi_grammar_account_allocate(&account, h->n_mask * 4 + 4);
     if (space->rule_frame && space->level && space->plain && space->bits) {
         memset(space->rule_frame, 0, n_rules * sizeof *space->rule_frame);
         return space;
     }
-    sampi_workspace_free(h, space);
+    sampi_grammar_workspace_free(h, space);
     return NULL;
 }
 
-static bool sampi_workspace_take(sampi_workspace *space)
+static bool sampi_grammar_workspace_take(sampi_workspace *space)
 {
     return SAMPI_INT_GET(&space->busy) == 0 && SAMPI_INT_CAS(&space->busy, 0, 1);
 }
 
 /* Borrows a workspace: the one that the sampler used last, or any free one, or a new one. */
-static bool sampi_workspace_find(sampi_matcher *m)
+static bool sampi_grammar_workspace_find(sampi_matcher *m)
 {
     sampi_shared *h = m->shared;
-    if (m->space && sampi_workspace_take(m->space)) return true;
+    if (m->space && sampi_grammar_workspace_take(m->space)) return true;
     sampi_workspace *space = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
-    while (space && !sampi_workspace_take(space)) space = space->behind;
-    m->space = space ? space : sampi_workspace_make(h);
+    while (space && !sampi_grammar_workspace_take(space)) space = space->behind;
+    m->space = space ? space : sampi_grammar_workspace_make(h);
     if (space || !m->space) return space != NULL;
     do m->space->behind = (sampi_workspace *)SAMPI_PTR_GET(&h->workspaces);
     while (!SAMPI_PTR_CAS(&h->workspaces, m->space->behind, m->space));
     return true;
 }
 
-/* sampi_borrow copies the borrowed members from the workspace into the matcher; sampi_give_back copies them back. */
-static void sampi_borrow(sampi_matcher *m)
+/* sampi_grammar_borrow copies the borrowed members from the workspace into the matcher; sampi_grammar_give_back copies
+   them back. */
+static void sampi_grammar_borrow(sampi_matcher *m)
 {
     const sampi_workspace *space = m->space;
     m->d.work = space->work;
@@ -25825,7 +25926,7 @@ static void sampi_borrow(sampi_matcher *m)
     m->d.work.account = m->d.queued.slots.account = m->calls.account = m->tokens.account = m->exits.account =
         m->seen.slots.account = m->joined.slots.account = &m->d.account;
 }
-static void sampi_give_back(sampi_matcher *m)
+static void sampi_grammar_give_back(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;
     space->work = m->d.work;
@@ -25841,44 +25942,44 @@ static void sampi_give_back(sampi_matcher *m)
 }
 
 /* Frees the arrays of a workspace that have become large because one call needed it; with `all`, all arrays. */
-static void sampi_trim_workspace(sampi_matcher *m, bool all)
+static void sampi_grammar_trim_workspace(sampi_matcher *m, bool all)
 {
     enum { LARGE = 1 << 17 };
     const size_t most = SAMPI_SIZE_GET(&m->shared->account.most) / 128;
     sampi_vec *vecs[] = { &m->d.work,     &m->calls,        &m->tokens,        &m->exits,
                           &m->seen.slots, &m->joined.slots, &m->d.queued.slots };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++)
-        if (all || vecs[i]->size > (most < LARGE ? most : (size_t)LARGE)) sampi_vec_free(vecs[i]);
+        if (all || vecs[i]->size > (most < LARGE ? most : (size_t)LARGE)) sampi_grammar_vec_free(vecs[i]);
     const size_t memo = (size_t)m->d.n_memo * sizeof *m->d.memo;
-    if (all && m->d.memo && memo > 8 * most) sampi_memo_free(&m->d);
+    if (all && m->d.memo && memo > 8 * most) sampi_grammar_memo_free(&m->d);
 }
 
 /* Begins a call: borrows a workspace. Returns false if there is no memory. */
-static bool sampi_begin_call(sampi_matcher *m)
+static bool sampi_grammar_begin_call(sampi_matcher *m)
 {
     m->d.status = SAMP_OK;
     m->d.account.full = false;
     m->cache = NULL;
-    if (!sampi_workspace_find(m)) {
+    if (!sampi_grammar_workspace_find(m)) {
         m->d.status = SAMP_E_NOMEM;
         return false;
     }
-    sampi_borrow(m);
+    sampi_grammar_borrow(m);
     m->d.work.n = 0;
     return true;
 }
 
 /* Ends a call: gives the workspace back, and frees caches that are no longer read. */
-static void sampi_end_call(sampi_matcher *m)
+static void sampi_grammar_end_call(sampi_matcher *m)
 {
     sampi_workspace *space = m->space;
-    sampi_trim_workspace(m, false);
-    sampi_give_back(m);
+    sampi_grammar_trim_workspace(m, false);
+    sampi_grammar_give_back(m);
     if (m->own) sampi_cache_free(m->shared, m->own);
     SAMPI_PTR_PUT(&space->reads, (sampi_cache *)NULL);
     m->cache = m->own = NULL;
     SAMPI_INT_PUT(&space->busy, 0);
-    if (SAMPI_PTR_GET(&m->shared->gone)) sampi_sweep_caches(m->shared);
+    if (SAMPI_PTR_GET(&m->shared->gone)) sampi_grammar_sweep_caches(m->shared);
 }
 
 /* ---- src/grammar/states.h ---- */
@@ -25887,130 +25988,131 @@ static void sampi_end_call(sampi_matcher *m)
      and the next state for each class of bytes, which is made from the node's derivative when it is first needed. */
 
 /* Returns the token of a TOKEN node. In a cache's tree, a token's text has the token's number. */
-static samp_token sampi_token_of(const sampi_tree *t, const sampi_expr *e)
+static samp_token sampi_grammar_token_of(const sampi_tree *t, const sampi_expr *e)
 {
-    return e->b & 2 ? sampi_at(t, e->a)->c : e->a;
+    return e->b & 2 ? sampi_grammar_at(t, e->a)->c : e->a;
 }
 
 /* Returns which tokens from 32 * word on a call of "any other token" excludes, as bits. */
-static uint32_t sampi_call_excludes(const sampi_tree *t, const sampi_call *call, uint32_t word)
+static uint32_t sampi_grammar_call_excludes(const sampi_tree *t, const sampi_call *call, uint32_t word)
 {
     samp_token token = call->token;
     uint32_t bits = 0;
-    for (sampi_node also = call->also;; also = sampi_at(t, also)->c) {
+    for (sampi_node also = call->also;; also = sampi_grammar_at(t, also)->c) {
         if (token >= 0 && (uint32_t)token / 32 == word) bits |= 1u << token % 32;
         if (!also) return bits;
-        token = sampi_token_of(t, sampi_at(t, also));
+        token = sampi_grammar_token_of(t, sampi_grammar_at(t, also));
     }
 }
 
 /* Adds a call to the list of a state's calls, unless it is among the last 16. */
-static void sampi_add_call(sampi_matcher *m, sampi_call call)
+static void sampi_grammar_add_call(sampi_matcher *m, sampi_call call)
 {
     int32_t first = m->calls.n > 16 ? m->calls.n - 16 : 0;
-    for (int32_t i = first; i < m->calls.n && sampi_step(&m->d); i++) {
+    for (int32_t i = first; i < m->calls.n && sampi_grammar_step(&m->d); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
         if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->also == call.also &&
             c->then == call.then && c->member == call.member)
             return;
     }
-    if (!sampi_matches_any(&m->d, call.then)) return;
-    sampi_call *room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
+    if (!sampi_grammar_matches_any(&m->d, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_grammar_append(&m->d, &m->calls, sizeof call, 1);
     if (room) *room = call;
 }
 
 /* Adds the calls of the members that may come next in a list. `then` is the node that follows the list. */
-static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
+static void sampi_grammar_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
-    const sampi_expr e = *sampi_at(&m->d.tree, n);
-    then = sampi_join_sequence(&m->d, n, then);
-    if (!sampi_matches_any(&m->d, then)) return;
-    const sampi_list_progress p = sampi_list_progress_of(&m->d.tree, &e);
-    sampi_charge(&m->d, p.list.n / 4);
-    for (int32_t i = 0; i <= p.list.n && sampi_step(&m->d); i++) {
-        sampi_node one = sampi_list_takes(&m->d.tree, &p, i);
+    const sampi_expr e = *sampi_grammar_at(&m->d.tree, n);
+    then = sampi_grammar_join_sequence(&m->d, n, then);
+    if (!sampi_grammar_matches_any(&m->d, then)) return;
+    const sampi_list_progress p = sampi_grammar_list_progress_of(&m->d.tree, &e);
+    sampi_grammar_charge(&m->d, p.list.n / 4);
+    for (int32_t i = 0; i <= p.list.n && sampi_grammar_step(&m->d); i++) {
+        sampi_node one = sampi_grammar_list_takes(&m->d.tree, &p, i);
         if (one == SAMPI_NEVER) continue;
-        sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, 0, then, i }, *room;
-        room = (sampi_call *)sampi_append(&m->d, &m->calls, sizeof call, 1);
+        sampi_call call = { sampi_grammar_at(&m->d.tree, one)->a, -1, false, 0, then, i }, *room;
+        room = (sampi_call *)sampi_grammar_append(&m->d, &m->calls, sizeof call, 1);
         if (room) *room = call;
     }
 }
 
 /* Finds all calls with which a text of n may begin. The stack has pairs: a node, and the node that follows it. */
-static void sampi_find_calls(sampi_matcher *m, sampi_node n)
+static void sampi_grammar_find_calls(sampi_matcher *m, sampi_node n)
 {
     const int32_t bottom = m->d.work.n;
-    sampi_work_push_pair(&m->d, n, SAMPI_EMPTY);
-    while (m->d.work.n > bottom && sampi_step(&m->d)) {
-        sampi_node then = sampi_work_pop(&m->d);
-        n = sampi_inlined(&m->d, sampi_work_pop(&m->d));
-        const sampi_expr e = *sampi_at(&m->d.tree, n);
+    sampi_grammar_work_push_pair(&m->d, n, SAMPI_EMPTY);
+    while (m->d.work.n > bottom && sampi_grammar_step(&m->d)) {
+        sampi_node then = sampi_grammar_work_pop(&m->d);
+        n = sampi_grammar_inlined(&m->d, sampi_grammar_work_pop(&m->d));
+        const sampi_expr e = *sampi_grammar_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, 0, then, -1 };
         sampi_node next = -1; /* the node to visit next; the node `then` follows it */
         if (!(e.facts & SAMPI_FACT_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
-                sampi_add_call(m, call);
+                sampi_grammar_add_call(m, call);
                 break;
             case SAMPI_NODE_TOKEN:
-                call.token = sampi_token_of(&m->d.tree, &e);
+                call.token = sampi_grammar_token_of(&m->d.tree, &e);
                 call.negated = e.b & 1;
                 call.also = e.c;
-                sampi_add_call(m, call);
+                sampi_grammar_add_call(m, call);
                 break;
             case SAMPI_NODE_SEQ:
-                next = sampi_inlined(&m->d, e.a);
-                if (sampi_at(&m->d.tree, next)->kind == SAMPI_NODE_SEQ) {
-                    next = sampi_join_sequence(&m->d, next, e.b);
+                next = sampi_grammar_inlined(&m->d, e.a);
+                if (sampi_grammar_at(&m->d.tree, next)->kind == SAMPI_NODE_SEQ) {
+                    next = sampi_grammar_join_sequence(&m->d, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->d.tree, next)->facts & SAMPI_FACT_EMPTY) sampi_work_push_pair(&m->d, e.b, then);
-                then = sampi_join_sequence(&m->d, e.b, then);
+                if (sampi_grammar_at(&m->d.tree, next)->facts & SAMPI_FACT_EMPTY)
+                    sampi_grammar_work_push_pair(&m->d, e.b, then);
+                then = sampi_grammar_join_sequence(&m->d, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
-                sampi_work_push_pair(&m->d, e.b, then);
+                sampi_grammar_work_push_pair(&m->d, e.b, then);
                 next = e.a;
                 break;
             case SAMPI_NODE_REPEAT:
-                then = sampi_join_sequence(&m->d, sampi_repeat_rest(&m->d, &e), then);
+                then = sampi_grammar_join_sequence(&m->d, sampi_grammar_repeat_rest(&m->d, &e), then);
                 next = e.a;
                 break;
             case SAMPI_NODE_MEMBERS:
                 if (e.c == 0 || (e.c & 1))
-                    sampi_find_members(m, n, then);
+                    sampi_grammar_find_members(m, n, then);
                 else
-                    next = sampi_list_more(&m->d, n);
+                    next = sampi_grammar_list_more(&m->d, n);
                 break;
             default: break;
         }
         if (next < 0) continue;
-        sampi_work_push_pair(&m->d, next, then);
+        sampi_grammar_work_push_pair(&m->d, next, then);
     }
     m->d.work.n = bottom;
 }
 
 /* Returns the state of a node, which is made if it does not exist; 0 if the node matches no text. */
-static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
+static int32_t sampi_grammar_state_of(sampi_matcher *m, sampi_node n)
 {
     sampi_cache *cache = m->cache;
-    if (!sampi_matches_any(&m->d, n)) return 0;
+    if (!sampi_grammar_matches_any(&m->d, n)) return 0;
     int32_t state = SAMPI_INT_GET(&cache->state_of[n]);
     if (state) return state;
     const int32_t n_classes = m->grammar->bytes.n_classes;
     m->calls.n = 0;
-    sampi_find_calls(m, n);
+    sampi_grammar_find_calls(m, n);
     if (m->d.status) return 0;
     const size_t size = (size_t)m->calls.n * sizeof(sampi_call);
     sampi_call *calls = m->calls.n ? (sampi_call *)sampi_cache_allocate(m, size) : NULL;
     if (m->d.status) return 0;
     if (calls) memcpy(calls, m->calls.data, size);
-    state = sampi_reserve_elements(&cache->n_states, 1, cache->cap_states);
+    state = sampi_grammar_reserve_elements(&cache->n_states, 1, cache->cap_states);
     if (state < 0) {
         sampi_cache_is_full(m);
         return 0;
     }
-    sampi_charge(&m->d, 4 + n_classes / 8);
+    sampi_grammar_charge(&m->d, 4 + n_classes / 8);
     sampi_dfa_state *s = &cache->states[state];
     memset(s, 0, sizeof *s);
     memset(cache->next + (size_t)state * (size_t)n_classes, 0xff, (size_t)n_classes * sizeof(int32_t)); /* -1 */
@@ -26019,7 +26121,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->calls = calls;
     s->n_calls = m->calls.n;
     s->single_kinds = -1;
-    s->flags = sampi_at(&m->d.tree, n)->facts & SAMPI_FACT_EMPTY ? SAMPI_STATE_ENDS : 0;
+    s->flags = sampi_grammar_at(&m->d.tree, n)->facts & SAMPI_FACT_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = 0; calls && i < s->n_calls; i++)
         if (calls[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
@@ -26027,35 +26129,35 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 }
 
 /* Computes the next state for a class of bytes. */
-static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
+static int32_t sampi_grammar_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
     const int32_t n_classes = m->grammar->bytes.n_classes;
     int32_t *next = m->cache->next + (size_t)state * (size_t)n_classes, way = SAMPI_INT_GET(&next[class_of_byte]);
-    const sampi_node node = sampi_dfa_state_at(m, state)->node;
+    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
     if (way == -1) {
         uint8_t first[256];
-        sampi_find_byte_kinds(&m->d, node, first);
+        sampi_grammar_find_byte_kinds(&m->d, node, first);
         if (m->d.status) return 0;
         for (int32_t c = 0; c < n_classes; c++)
             if (SAMPI_INT_GET(&next[c]) == -1) SAMPI_INT_PUT(&next[c], -2 - first[c]);
         way = SAMPI_INT_GET(&next[class_of_byte]);
     }
     if (way > -2) return way < 0 ? 0 : way;
-    int32_t to = sampi_state_of(m, sampi_derive(&m->d, node, m->grammar->bytes.byte_of[-2 - way]));
+    int32_t to = sampi_grammar_state_of(m, sampi_grammar_derive(&m->d, node, m->grammar->bytes.byte_of[-2 - way]));
     if (m->d.status) return 0;
-    sampi_charge(&m->d, n_classes / 8);
+    sampi_grammar_charge(&m->d, n_classes / 8);
     for (int32_t c = 0; c < n_classes; c++)
         if (SAMPI_INT_GET(&next[c]) == way) SAMPI_INT_PUT(&next[c], to);
     return to;
 }
 
 /* Returns the next state for a byte; 0 if no text of the grammar continues with it. */
-static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+static inline int32_t sampi_grammar_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     const int32_t c = m->grammar->bytes.class_of[byte];
     const int32_t *row = m->cache->next + (size_t)state * (size_t)m->grammar->bytes.n_classes;
     const int32_t next = SAMPI_INT_GET(&row[c]);
-    return next >= 0 ? next : sampi_make_next(m, state, c);
+    return next >= 0 ? next : sampi_grammar_make_next(m, state, c);
 }
 
 /* ---- src/grammar/unique.h ---- */
@@ -26065,32 +26167,32 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 /* How the item that is being read compares with those before it: it is the beginning of none; of one; it equals one. */
 enum { SAMPI_NEW, SAMPI_BEGINS, SAMPI_CAME };
 
-static bool sampi_is_gap(uint8_t byte)
+static bool sampi_grammar_is_gap(uint8_t byte)
 {
     return byte == ' ' || byte == ',' || byte == '[' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 /* Appends bytes to the text, if it is needed. */
-static void sampi_read_text(sampi_matcher *m, const uint8_t *bytes, size_t n)
+static void sampi_grammar_read_text(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
-    void *room = n && m->grammar->unique ? sampi_append(&m->d, &m->text, 1, (int32_t)n) : NULL;
+    void *room = n && m->grammar->unique ? sampi_grammar_append(&m->d, &m->text, 1, (int32_t)n) : NULL;
     if (room) memcpy(room, bytes, n);
 }
 
 /* Finds the next item of an array in the text from *at on. */
-static bool sampi_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
+static bool sampi_grammar_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
 {
     int32_t i = *at;
-    while (i < end && sampi_is_gap(text[i])) i++;
+    while (i < end && sampi_grammar_is_gap(text[i])) i++;
     const bool any = i < end, quoted = any && text[i] == '"';
-    for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_is_gap(text[i])); i++)
+    for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_grammar_is_gap(text[i])); i++)
         if (quoted && text[i] == '\\') i++;
     *at = i + quoted;
     return any;
 }
 
 /* Compares the first n bytes of an item with the whole value of an earlier one. Returns SAMPI_NEW and so on. */
-static int sampi_compare_value(const uint8_t *value, int32_t n_value, const uint8_t *text, int32_t n)
+static int sampi_grammar_compare_value(const uint8_t *value, int32_t n_value, const uint8_t *text, int32_t n)
 {
     const bool number = value[0] == '-' || (value[0] >= '0' && value[0] <= '9');
     bool point = false;
@@ -26115,67 +26217,69 @@ static int sampi_compare_value(const uint8_t *value, int32_t n_value, const uint
 }
 
 /* Compares the item that begins at byte `item` of the text, as far as it was read, with an earlier one. */
-static void sampi_compare_item(sampi_matcher *m, int32_t from, int32_t to, int32_t item, int *how)
+static void sampi_grammar_compare_item(sampi_matcher *m, int32_t from, int32_t to, int32_t item, int *how)
 {
     const uint8_t *text = (const uint8_t *)m->text.data;
-    const int one = sampi_compare_value(text + from, to - from, text + item, m->text.n - item);
-    if (one != SAMPI_NEW) sampi_work_push_pair(&m->d, from, to);
+    const int one = sampi_grammar_compare_value(text + from, to - from, text + item, m->text.n - item);
+    if (one != SAMPI_NEW) sampi_grammar_work_push_pair(&m->d, from, to);
     if (one > *how) *how = one;
 }
 
 /* Compares an item with all before it in the array that begins at byte `array`. */
-static int sampi_compare_items(sampi_matcher *m, int32_t array, int32_t item)
+static int sampi_grammar_compare_items(sampi_matcher *m, int32_t array, int32_t item)
 {
     int how = SAMPI_NEW;
-    sampi_charge(&m->d, (item - array) / 32);
-    for (int32_t at = array, from; sampi_next_value((const uint8_t *)m->text.data, item, &at, &from);)
-        sampi_compare_item(m, from, at, item, &how);
+    sampi_grammar_charge(&m->d, (item - array) / 32);
+    for (int32_t at = array, from; sampi_grammar_next_value((const uint8_t *)m->text.data, item, &at, &from);)
+        sampi_grammar_compare_item(m, from, at, item, &how);
     return how;
 }
 
 /* Compares an item, after one more byte of it, with those whose places are on the stack from index `first` on. */
-static int sampi_compare_again(sampi_matcher *m, int32_t first, int32_t item)
+static int sampi_grammar_compare_again(sampi_matcher *m, int32_t first, int32_t item)
 {
     int how = SAMPI_NEW;
     const int32_t end = m->d.work.n;
-    sampi_charge(&m->d, (end - first) / 8);
+    sampi_grammar_charge(&m->d, (end - first) / 8);
     for (int32_t i = first; i < end; i += 2) {
         const sampi_node *place = (const sampi_node *)m->d.work.data + i;
-        sampi_compare_item(m, place[0], place[1], item, &how);
+        sampi_grammar_compare_item(m, place[0], place[1], item, &how);
     }
     return how;
 }
 
 /* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is; -1 if it is none. */
-static int32_t sampi_array_of(const sampi_matcher *m, int32_t frame)
+static int32_t sampi_grammar_array_of(const sampi_matcher *m, int32_t frame)
 {
-    const sampi_frame *f = sampi_frame_at(m, frame);
-    if (frame == 0 || sampi_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
-    return sampi_frame_at(m, sampi_edge_at(m, f->edge)->frame)->from;
+    const sampi_frame *f = sampi_grammar_frame_at(m, frame);
+    if (frame == 0 || sampi_grammar_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
+    return sampi_grammar_frame_at(m, sampi_grammar_edge_at(m, f->edge)->frame)->from;
 }
 
 /* Returns whether a frame is an item that its array has already. */
-static bool sampi_came_before(sampi_matcher *m, int32_t frame)
+static bool sampi_grammar_came_before(sampi_matcher *m, int32_t frame)
 {
-    const int32_t array = sampi_array_of(m, frame), bottom = m->d.work.n;
-    const bool came = array >= 0 && sampi_compare_items(m, array, sampi_frame_at(m, frame)->from) == SAMPI_CAME;
+    const int32_t array = sampi_grammar_array_of(m, frame), bottom = m->d.work.n;
+    const bool came = array >= 0 &&
+                      sampi_grammar_compare_items(m, array, sampi_grammar_frame_at(m, frame)->from) == SAMPI_CAME;
     m->d.work.n = bottom;
     return came;
 }
 
 /* Returns whether an item that was read up to `state` can become one that differs from all before it. */
-static bool sampi_can_differ(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first, int32_t depth)
+static bool sampi_grammar_can_differ(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first,
+                                     int32_t depth)
 {
     const int32_t bottom = m->d.work.n;
     bool differs = how == SAMPI_NEW ||
-                   (how == SAMPI_BEGINS && (sampi_dfa_state_at(m, state)->flags & SAMPI_STATE_ENDS));
+                   (how == SAMPI_BEGINS && (sampi_grammar_dfa_state_at(m, state)->flags & SAMPI_STATE_ENDS));
     for (int32_t b = 0; b < 256 && !differs && depth > 0; b++) {
         const uint8_t byte = (uint8_t)b;
-        const int32_t next = sampi_next(m, state, byte);
-        if (!next || !sampi_step(&m->d)) continue;
-        sampi_read_text(m, &byte, 1);
-        const int now = m->d.status ? SAMPI_CAME : sampi_compare_again(m, first, item);
-        differs = sampi_can_differ(m, next, item, now, bottom, depth - 1);
+        const int32_t next = sampi_grammar_next(m, state, byte);
+        if (!next || !sampi_grammar_step(&m->d)) continue;
+        sampi_grammar_read_text(m, &byte, 1);
+        const int now = m->d.status ? SAMPI_CAME : sampi_grammar_compare_again(m, first, item);
+        differs = sampi_grammar_can_differ(m, next, item, now, bottom, depth - 1);
         m->d.work.n = bottom;
         m->text.n--;
     }
@@ -26185,12 +26289,13 @@ static bool sampi_can_differ(sampi_matcher *m, int32_t state, int32_t item, int 
 enum { SAMPI_DIFFERS_WITHIN = 1000 }; /* how far an item that goes on like an earlier one is followed */
 
 /* Returns whether an item of the parser need not become a value that came before. */
-static bool sampi_item_can_differ(sampi_matcher *m, int32_t state, int32_t frame)
+static bool sampi_grammar_item_can_differ(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    const int32_t array = sampi_array_of(m, frame), item = sampi_frame_at(m, frame)->from, first = m->d.work.n;
+    const int32_t array = sampi_grammar_array_of(m, frame), item = sampi_grammar_frame_at(m, frame)->from,
+                  first = m->d.work.n;
     if (array < 0) return true;
-    const int how = sampi_compare_items(m, array, item);
-    const bool differs = sampi_can_differ(m, state, item, how, first, SAMPI_DIFFERS_WITHIN);
+    const int how = sampi_grammar_compare_items(m, array, item);
+    const bool differs = sampi_grammar_can_differ(m, state, item, how, first, SAMPI_DIFFERS_WITHIN);
     m->d.work.n = first;
     return differs;
 }
@@ -26200,126 +26305,129 @@ static bool sampi_item_can_differ(sampi_matcher *m, int32_t state, int32_t frame
   One step of the Earley parser reads a byte and makes the items of the position behind it; an item is a state in a
      frame. */
 
-static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
+static void sampi_grammar_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    sampi_item *item = (sampi_item *)sampi_append(&m->d, &m->items, sizeof *item, 1);
+    sampi_item *item = (sampi_item *)sampi_grammar_append(&m->d, &m->items, sizeof *item, 1);
     if (!item) return;
     item->state = state;
     item->frame = frame;
-    item->flags = sampi_dfa_state_at(m, state)->flags;
-    sampi_mark_used(&sampi_dfa_state_at(m, state)->used, m->now);
+    item->flags = sampi_grammar_dfa_state_at(m, state)->flags;
+    sampi_grammar_mark_used(&sampi_grammar_dfa_state_at(m, state)->used, m->now);
 }
 
 /* Adds an item to the parser's current step, unless the step has it already. */
-static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
+static void sampi_grammar_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    if (state && sampi_pairs_add(&m->d, &m->seen, state, frame)) sampi_push_item(m, state, frame);
+    if (state && sampi_grammar_pairs_add(&m->d, &m->seen, state, frame)) sampi_grammar_push_item(m, state, frame);
 }
 
 /* Calls a rule: finds or makes the frame of the rule's call at this position, and adds an edge to it for the caller. */
-static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
+static void sampi_grammar_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
-    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
+    const int32_t rule = call.rule, state = sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
-    if (call.then == SAMPI_EMPTY && !sampi_rule_at(&m->d.tree, rule)->unique) {
-        sampi_add_item(m, state, frame);
+    if (call.then == SAMPI_EMPTY && !sampi_grammar_rule_at(&m->d.tree, rule)->unique) {
+        sampi_grammar_add_item(m, state, frame);
         return;
     }
-    if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
-        sampi_frame *made = (sampi_frame *)sampi_append(&m->d, &m->frames, sizeof *made, 1);
+    if (f < m->base || f >= m->frames.n || sampi_grammar_frame_at(m, f)->rule != rule) {
+        sampi_frame *made = (sampi_frame *)sampi_grammar_append(&m->d, &m->frames, sizeof *made, 1);
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
         made->from = m->text.n;
         f = m->rule_frame[rule] = m->frames.n - 1;
-        sampi_add_item(m, state, f);
+        sampi_grammar_add_item(m, state, f);
     }
-    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next)
-        if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
-            sampi_edge_at(m, e)->frame == frame)
+    for (int32_t e = sampi_grammar_frame_at(m, f)->edge; e >= 0 && sampi_grammar_step(&m->d);
+         e = sampi_grammar_edge_at(m, e)->next)
+        if (sampi_grammar_edge_at(m, e)->then == call.then && sampi_grammar_edge_at(m, e)->member == call.member &&
+            sampi_grammar_edge_at(m, e)->frame == frame)
             return;
-    sampi_edge *edge = (sampi_edge *)sampi_append(&m->d, &m->edges, sizeof *edge, 1);
+    sampi_edge *edge = (sampi_edge *)sampi_grammar_append(&m->d, &m->edges, sizeof *edge, 1);
     if (!edge) return;
     edge->then = call.then;
     edge->member = call.member;
     edge->frame = frame;
-    edge->next = sampi_frame_at(m, f)->edge;
-    sampi_frame_at(m, f)->edge = m->edges.n - 1;
+    edge->next = sampi_grammar_frame_at(m, f)->edge;
+    sampi_grammar_frame_at(m, f)->edge = m->edges.n - 1;
 }
 
 /* Returns from a frame: all edges that wait for the frame continue. */
-static void sampi_return(sampi_matcher *m, int32_t frame)
+static void sampi_grammar_return(sampi_matcher *m, int32_t frame)
 {
-    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
-        const sampi_edge edge = *sampi_edge_at(m, e);
-        if (m->reading && sampi_came_before(m, frame)) continue;
-        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(&m->d, edge.then, edge.member);
-        sampi_add_item(m, sampi_state_of(m, then), edge.frame);
+    for (int32_t e = sampi_grammar_frame_at(m, frame)->edge; e >= 0 && sampi_grammar_step(&m->d);
+         e = sampi_grammar_edge_at(m, e)->next) {
+        const sampi_edge edge = *sampi_grammar_edge_at(m, e);
+        if (m->reading && sampi_grammar_came_before(m, frame)) continue;
+        sampi_node then = edge.member < 0 ? edge.then : sampi_grammar_list_behind(&m->d, edge.then, edge.member);
+        sampi_grammar_add_item(m, sampi_grammar_state_of(m, then), edge.frame);
     }
 }
 
 /* Lets the items of the current step return that may end, from index `from` on. */
-static void sampi_close_returns(sampi_matcher *m, int32_t from)
+static void sampi_grammar_close_returns(sampi_matcher *m, int32_t from)
 {
-    for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
-        sampi_item item = *sampi_item_at(m, i);
+    for (int32_t i = from; i < m->items.n && sampi_grammar_step(&m->d); i++) {
+        sampi_item item = *sampi_grammar_item_at(m, i);
         if (!(item.flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
         if (item.frame == 0) m->ended = true;
-        sampi_return(m, item.frame);
+        sampi_grammar_return(m, item.frame);
     }
 }
 
 /* Lets the items of the current step from index `from` on call rules. */
-static void sampi_close_calls(sampi_matcher *m, int32_t from)
+static void sampi_grammar_close_calls(sampi_matcher *m, int32_t from)
 {
-    for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
+    for (int32_t i = from; i < m->items.n && sampi_grammar_step(&m->d); i++) {
+        sampi_item item = *sampi_grammar_item_at(m, i);
+        const sampi_dfa_state *s = sampi_grammar_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls; c++)
-            if (s->calls[c].rule >= 0) sampi_enter(m, s->calls[c], item.frame);
+            if (s->calls[c].rule >= 0) sampi_grammar_enter(m, s->calls[c], item.frame);
     }
 }
 
 /* Completes the parser's current step: lets the items from index `from` on return from rules and call rules. */
-static void sampi_close(sampi_matcher *m, int32_t from)
+static void sampi_grammar_close(sampi_matcher *m, int32_t from)
 {
-    sampi_close_returns(m, from);
-    sampi_close_calls(m, from);
+    sampi_grammar_close_returns(m, from);
+    sampi_grammar_close_calls(m, from);
 }
 
 /* Begins a new step of the parser. */
-static void sampi_begin_step(sampi_matcher *m)
+static void sampi_grammar_begin_step(sampi_matcher *m)
 {
     m->base = m->frames.n;
     m->ended = false;
-    sampi_pairs_clear(&m->seen);
+    sampi_grammar_pairs_clear(&m->seen);
 }
 
 /* Reads one byte: appends the items behind it, which follow from the items [from, to). */
-static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
+static int32_t sampi_grammar_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
 {
     int32_t first = m->items.n;
-    sampi_begin_step(m);
-    sampi_read_text(m, &byte, 1);
+    sampi_grammar_begin_step(m);
+    sampi_grammar_read_text(m, &byte, 1);
     m->reading = m->grammar->unique;
-    for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        const int32_t state = sampi_next(m, item.state, byte);
-        if (state && m->reading && !sampi_item_can_differ(m, state, item.frame)) continue;
-        sampi_add_item(m, state, item.frame);
+    for (int32_t i = from; i < to && sampi_grammar_step(&m->d); i++) {
+        sampi_item item = *sampi_grammar_item_at(m, i);
+        const int32_t state = sampi_grammar_next(m, item.state, byte);
+        if (state && m->reading && !sampi_grammar_item_can_differ(m, state, item.frame)) continue;
+        sampi_grammar_add_item(m, state, item.frame);
     }
-    sampi_close(m, first);
+    sampi_grammar_close(m, first);
     m->reading = false;
     return m->d.status ? 0 : m->items.n - first;
 }
 
-/* sampi_mark returns the numbers of items, call frames and edges; sampi_drop sets them back to such numbers. */
-static sampi_level sampi_mark(const sampi_matcher *m)
+/* sampi_grammar_mark returns the numbers of items, call frames and edges; sampi_grammar_drop sets them back to such
+   numbers. */
+static sampi_level sampi_grammar_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, m->text.n, false, 0 };
     return level;
 }
-static void sampi_drop(sampi_matcher *m, sampi_level level)
+static void sampi_grammar_drop(sampi_matcher *m, sampi_level level)
 {
     m->items.n = level.items;
     m->frames.n = level.frames;
@@ -26332,7 +26440,7 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
   A mask is the set of tokens that are allowed at the text's position. */
 
 /* Keeps a set of byte classes in the cache for all calls. Returns it; NULL if there is no room. */
-static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
+static uint32_t *sampi_grammar_keep_classes(sampi_matcher *m, const uint32_t *classes, uint32_t **at)
 {
     uint32_t *room = m->d.status ? NULL : (uint32_t *)sampi_cache_allocate(m, 8 * sizeof *room);
     if (!room) return NULL;
@@ -26342,73 +26450,75 @@ static uint32_t *sampi_keep_classes(sampi_matcher *m, const uint32_t *classes, u
 }
 
 /* Returns the set of the byte classes that may follow in a state, as bits. */
-static const uint32_t *sampi_next_classes_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_grammar_next_classes_of(sampi_matcher *m, int32_t state)
 {
-    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->next_classes);
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_grammar_dfa_state_at(m, state)->next_classes);
     uint32_t live[8] = { 0 };
     if (known) return known;
     for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
-        if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
-    return sampi_keep_classes(m, live, &sampi_dfa_state_at(m, state)->next_classes);
+        if (sampi_grammar_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
+    return sampi_grammar_keep_classes(m, live, &sampi_grammar_dfa_state_at(m, state)->next_classes);
 }
 
 /* Returns the set of the byte classes with which the rules may begin that a state calls. */
-static const uint32_t *sampi_call_classes_of(sampi_matcher *m, int32_t state)
+static const uint32_t *sampi_grammar_call_classes_of(sampi_matcher *m, int32_t state)
 {
-    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->call_classes);
+    const uint32_t *known = (const uint32_t *)SAMPI_PTR_GET(&sampi_grammar_dfa_state_at(m, state)->call_classes);
     if (known) return known;
     const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
-    sampi_pairs_clear(&m->seen);
-    sampi_work_push(&m->d, state);
-    while (m->d.work.n > bottom && sampi_step(&m->d)) {
-        const sampi_dfa_state *s = sampi_dfa_state_at(m, sampi_work_pop(&m->d));
-        for (int32_t c = 0; c < s->n_calls && sampi_step(&m->d); c++) {
+    sampi_grammar_pairs_clear(&m->seen);
+    sampi_grammar_work_push(&m->d, state);
+    while (m->d.work.n > bottom && sampi_grammar_step(&m->d)) {
+        const sampi_dfa_state *s = sampi_grammar_dfa_state_at(m, sampi_grammar_work_pop(&m->d));
+        for (int32_t c = 0; c < s->n_calls && sampi_grammar_step(&m->d); c++) {
             const int32_t rule = s->calls[c].rule;
-            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
-            if (!body || !sampi_pairs_add(&m->d, &m->seen, body, 0)) continue;
-            const uint32_t *live = sampi_next_classes_of(m, body);
+            const int32_t body = rule < 0 ? 0
+                                          : sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, rule)->body);
+            if (!body || !sampi_grammar_pairs_add(&m->d, &m->seen, body, 0)) continue;
+            const uint32_t *live = sampi_grammar_next_classes_of(m, body);
             for (int32_t i = 0; i < 8 && live; i++) first[i] |= live[i];
-            sampi_work_push(&m->d, body);
+            sampi_grammar_work_push(&m->d, body);
         }
     }
     m->d.work.n = bottom;
-    return sampi_keep_classes(m, first, &sampi_dfa_state_at(m, state)->call_classes);
+    return sampi_grammar_keep_classes(m, first, &sampi_grammar_dfa_state_at(m, state)->call_classes);
 }
 
-static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
+static bool sampi_grammar_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
-    if (!(sampi_dfa_state_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    if (!(sampi_grammar_dfa_state_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
     const int32_t c = m->grammar->bytes.class_of[byte];
-    const uint32_t *first = sampi_call_classes_of(m, state);
+    const uint32_t *first = sampi_grammar_call_classes_of(m, state);
     return first && (first[c / 32] >> c % 32 & 1);
 }
 
 /* Makes the calls of a level's items, if one of the called rules may begin with the byte. */
-static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
+static void sampi_grammar_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
 {
-    bool may = level->state && sampi_may_call(m, level->state, byte);
+    bool may = level->state && sampi_grammar_may_call(m, level->state, byte);
     for (int32_t i = before; i < level->items && !may && !level->state; i++)
-        may = sampi_may_call(m, sampi_item_at(m, i)->state, byte);
+        may = sampi_grammar_may_call(m, sampi_grammar_item_at(m, i)->state, byte);
     if (!may) return;
-    if (level->state) sampi_push_item(m, level->state, level->frame);
-    sampi_begin_step(m);
+    if (level->state) sampi_grammar_push_item(m, level->state, level->frame);
+    sampi_grammar_begin_step(m);
     for (int32_t i = before; i < m->items.n; i++)
-        sampi_pairs_add(&m->d, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
-    sampi_close_calls(m, before);
-    *level = sampi_mark(m);
+        sampi_grammar_pairs_add(&m->d, &m->seen, sampi_grammar_item_at(m, i)->state,
+                                sampi_grammar_item_at(m, i)->frame);
+    sampi_grammar_close_calls(m, before);
+    *level = sampi_grammar_mark(m);
 }
 
 /* Makes a level of the items that were added above the level `before`. Returns false if no item was added. */
-static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
+static bool sampi_grammar_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
 {
     if (m->items.n == before->items) return false;
     bool calls = false;
     for (int32_t i = before->items; i < m->items.n; i++)
-        calls |= (sampi_item_at(m, i)->flags & SAMPI_STATE_CALLS) != 0;
-    const sampi_item last = *sampi_item_at(m, m->items.n - 1);
+        calls |= (sampi_grammar_item_at(m, i)->flags & SAMPI_STATE_CALLS) != 0;
+    const sampi_item last = *sampi_grammar_item_at(m, m->items.n - 1);
     if (m->items.n == before->items + 1) m->items.n--;
-    *level = sampi_mark(m);
+    *level = sampi_grammar_mark(m);
     level->calls = calls;
     if (m->items.n == before->items) {
         level->state = last.state;
@@ -26417,46 +26527,46 @@ static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_l
     return true;
 }
 
-static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
+static void sampi_grammar_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
 
 /* Turns the token list of an entry that is being computed into a set of bits. */
-static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
+static void sampi_grammar_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     entry->bits = m->found;
     memset(entry->bits, 0, m->index->n_mask * (size_t)4);
     for (int32_t i = 0; i < m->tokens.n; i++)
-        sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
+        sampi_grammar_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
     m->tokens.n = 0;
 }
 
 /* Adds the token of a trie node, if the node has one, to the entry. */
-static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
+static inline void sampi_grammar_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
     if (token == SAMPI_NO_TOKEN) return;
     if (entry->bits) {
-        sampi_set_bit(entry->bits, token);
+        sampi_grammar_set_bit(entry->bits, token);
         return;
     }
-    int32_t *room = (int32_t *)sampi_append(&m->d, &m->tokens, sizeof *room, 1);
+    int32_t *room = (int32_t *)sampi_grammar_append(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
-    if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+    if ((size_t)m->tokens.n >= m->index->n_mask / 4 + 8) sampi_grammar_entry_widen(m, entry);
 }
 
 /* Takes over the exits of the entry m->like that are in front of a node; or leaves them out. */
-static void sampi_take_exits(sampi_matcher *m, uint32_t node, bool in)
+static void sampi_grammar_take_exits(sampi_matcher *m, uint32_t node, bool in)
 {
     for (; m->like && m->n_like < m->like->n_exits && m->like->exits[m->n_like] < node; m->n_like++) {
-        int32_t *exit_node = in ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1) : NULL;
+        int32_t *exit_node = in ? (int32_t *)sampi_grammar_append(&m->d, &m->exits, 4, 1) : NULL;
         if (exit_node) *exit_node = (int32_t)m->like->exits[m->n_like];
     }
 }
 
 /* Adds the tokens at node i of the trie and below it to `bits`; with `in` false it removes them. */
-static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
+static void sampi_grammar_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
-    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
+    sampi_grammar_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
     for (; nodes < end; nodes += 2) {
         const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
         if (token == SAMPI_NO_TOKEN) continue;
@@ -26468,25 +26578,26 @@ static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool i
 }
 
 /* Leaves out what the entry m->like has at node i of a trie and below it. */
-static void sampi_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
+static void sampi_grammar_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
 {
-    sampi_set_below(m, i, entry->bits, false);
-    sampi_take_exits(m, i, true);
-    sampi_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    sampi_grammar_set_below(m, i, entry->bits, false);
+    sampi_grammar_take_exits(m, i, true);
+    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
 }
 
 /* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
    the state whose entry is being computed goes to `state`, another one. */
-static int32_t sampi_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state, int32_t usual)
+static int32_t sampi_grammar_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state,
+                                         int32_t usual)
 {
-    const int32_t flags = sampi_dfa_state_at(m, state)->flags | sampi_dfa_state_at(m, usual)->flags;
+    const int32_t flags = sampi_grammar_dfa_state_at(m, state)->flags | sampi_grammar_dfa_state_at(m, usual)->flags;
     if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
-    sampi_leave_below(m, entry, i);
+    sampi_grammar_leave_below(m, entry, i);
     return 0;
 }
 
 /* Visits the nodes [i, end) of a trie: node i, its siblings, and all nodes below them. */
-static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, int32_t usual,
+static void sampi_grammar_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, int32_t usual,
                        sampi_entry *entry, uint32_t *node)
 {
     const uint32_t first = *node;
@@ -26494,10 +26605,10 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
     const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
     const bool keep = entry->parent & 1;
     sampi_level *level = m->level;
-    level[0] = sampi_mark(m);
+    level[0] = sampi_grammar_mark(m);
     if (to - from == 1) {
-        level[0].state = sampi_item_at(m, from)->state;
-        level[0].frame = sampi_item_at(m, from)->frame;
+        level[0].state = sampi_grammar_item_at(m, from)->state;
+        level[0].frame = sampi_grammar_item_at(m, from)->frame;
         level[0].usual = usual;
     }
     for (; i < end && !m->d.status;) {
@@ -26508,65 +26619,66 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         }
         *node = i < first ? first : i;
         m->d.budget += i < first;
-        if (!sampi_step(&m->d)) break;
+        if (!sampi_grammar_step(&m->d)) break;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
         const uint8_t byte = (uint8_t)head;
         sampi_level *before = &level[depth - 1];
         m->ended = false;
         if (before->calls) {
-            sampi_drop(m, *before);
-            sampi_enter_level(m, before, level[depth - 2].items, byte);
+            sampi_grammar_drop(m, *before);
+            sampi_grammar_enter_level(m, before, level[depth - 2].items, byte);
         }
         if (before->state) { /* the usual case: one item, whose state neither calls a rule nor ends */
-            const int32_t state = sampi_next(m, before->state, byte);
-            usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
-            if (usual && usual != state && !m->d.status) usual = sampi_leave_usual(m, entry, i, state, usual);
+            const int32_t state = sampi_grammar_next(m, before->state, byte);
+            usual = before->usual ? sampi_grammar_next(m, before->usual, byte) : 0;
+            if (usual && usual != state && !m->d.status) usual = sampi_grammar_leave_usual(m, entry, i, state, usual);
             if (state == usual || !state) {
                 i += size;
                 continue;
             }
-            const int32_t flags = sampi_dfa_state_at(m, state)->flags;
+            const int32_t flags = sampi_grammar_dfa_state_at(m, state)->flags;
             if (!(flags & SAMPI_STATE_ENDS)) {
                 level[depth] = *before;
                 level[depth].state = state;
                 level[depth].usual = usual;
                 level[depth].calls = flags & SAMPI_STATE_CALLS;
-                if (i >= first) sampi_entry_take(m, entry, head);
+                if (i >= first) sampi_grammar_entry_take(m, entry, head);
                 i++;
                 continue;
             }
-            sampi_drop(m, *before);
-            sampi_begin_step(m);
-            sampi_add_item(m, state, before->frame);
+            sampi_grammar_drop(m, *before);
+            sampi_grammar_begin_step(m);
+            sampi_grammar_add_item(m, state, before->frame);
         } else {
             const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
-            sampi_drop(m, *before);
-            sampi_begin_step(m);
-            for (int32_t k = lo; k < hi && sampi_step(&m->d); k++) {
-                const sampi_item item = *sampi_item_at(m, k);
-                sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+            sampi_grammar_drop(m, *before);
+            sampi_grammar_begin_step(m);
+            for (int32_t k = lo; k < hi && sampi_grammar_step(&m->d); k++) {
+                const sampi_item item = *sampi_grammar_item_at(m, k);
+                sampi_grammar_add_item(m, sampi_grammar_next(m, item.state, byte), item.frame);
             }
         }
-        sampi_close_returns(m, before->items);
-        if (!sampi_make_level(m, &level[depth], before)) {
+        sampi_grammar_close_returns(m, before->items);
+        if (!sampi_grammar_make_level(m, &level[depth], before)) {
             i += size;
             continue;
         }
         if (i >= first && !m->d.status) {
-            sampi_entry_take(m, entry, head);
-            if (m->ended && keep && size > 1) sampi_take_exits(m, i, true);
-            int32_t *exit_node = m->ended && keep && size > 1 ? (int32_t *)sampi_append(&m->d, &m->exits, 4, 1)
-                                                              : NULL;
+            sampi_grammar_entry_take(m, entry, head);
+            if (m->ended && keep && size > 1) sampi_grammar_take_exits(m, i, true);
+            int32_t *exit_node = m->ended && keep && size > 1
+                                     ? (int32_t *)sampi_grammar_append(&m->d, &m->exits, 4, 1)
+                                     : NULL;
             if (exit_node) *exit_node = (int32_t)i;
         }
         i++;
     }
     if (!m->d.status) *node = 0;
-    sampi_drop(m, level[0]);
+    sampi_grammar_drop(m, level[0]);
 }
 
 /* Reads a byte of plain text. */
-static int32_t sampi_plain_next(int32_t expects, int32_t b)
+static int32_t sampi_grammar_plain_next(int32_t expects, int32_t b)
 {
     static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
     static const uint8_t hi[8] = { 0, 0xbf, 0xbf, 0xbf, 0xbf, 0x9f, 0xbf, 0x8f };
@@ -26599,21 +26711,22 @@ typedef struct sampi_inner {
 /* Returns those of `kinds` (of characters) of which the state allows every character, under the conditions `is`. The
    states behind these characters are pushed on the stack d.work, some more than once; those behind a state of `inner`
    are not pushed again. */
-static uint32_t sampi_kinds_allowed(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds,
+static uint32_t sampi_grammar_kinds_allowed(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds,
                                     sampi_run_condition is, sampi_inner *inner)
 {
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
     for (int32_t b = expects ? 0x80 : 0x20; b < end && !m->d.status; b++) {
-        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
+        const int32_t to = sampi_grammar_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
         const uint32_t kind = m->index->kind_of[b];
         if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
-        if (!sampi_step(&m->d)) break;
+        if (!sampi_grammar_step(&m->d)) break;
         last = c;
         last_to = to;
         last_kind = kind;
-        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_dfa_state_at(m, next)->flags;
+        const int32_t next = sampi_grammar_next(m, state, (uint8_t)b),
+                      flags = sampi_grammar_dfa_state_at(m, next)->flags;
         bool taken = next && !(flags & is.never);
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
         if (taken && to != 0) {
@@ -26621,62 +26734,63 @@ static uint32_t sampi_kinds_allowed(sampi_matcher *m, int32_t state, int32_t exp
             if (inner->state[i] == next && inner->expects[i] == to) continue;
             inner->state[i] = next;
             inner->expects[i] = to;
-            taken = sampi_kinds_allowed(m, next, to, 1u << kind, is, inner) != 0;
+            taken = sampi_grammar_kinds_allowed(m, next, to, 1u << kind, is, inner) != 0;
         }
         if (!taken) kinds &= ~(1u << kind);
         const int32_t n = m->d.work.n;
         if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->d.work.data)[n - 1] != next))
-            sampi_work_push(&m->d, next);
+            sampi_grammar_work_push(&m->d, next);
     }
     return m->d.status ? 0 : kinds;
 }
 
-/* Does the same as sampi_kinds_allowed for the beginning of a character, but pushes no states. */
-static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_run_condition is)
+/* Does the same as sampi_grammar_kinds_allowed for the beginning of a character, but pushes no states. */
+static uint32_t sampi_grammar_kinds_only(sampi_matcher *m, int32_t state, sampi_run_condition is)
 {
     const int32_t bottom = m->d.work.n;
     sampi_inner inner;
     memset(&inner, 0, sizeof inner);
-    const uint32_t kinds = sampi_kinds_allowed(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
+    const uint32_t kinds = sampi_grammar_kinds_allowed(m, state, 0, SAMPI_ALL_KINDS, is, &inner);
     m->d.work.n = bottom;
     return kinds;
 }
 
 /* Returns the kinds of characters of which any single one completes the state's node, and nothing can follow it. */
-static uint32_t sampi_single_kinds_of(sampi_matcher *m, int32_t state)
+static uint32_t sampi_grammar_single_kinds_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_run_condition done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
-    int32_t one = SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->single_kinds);
+    const sampi_run_condition done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_grammar_state_of(m, SAMPI_EMPTY) };
+    int32_t one = SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->single_kinds);
     if (one < 0) {
-        one = (int32_t)sampi_kinds_only(m, state, done);
-        if (!m->d.status) SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->single_kinds, one);
+        one = (int32_t)sampi_grammar_kinds_only(m, state, done);
+        if (!m->d.status) SAMPI_INT_PUT(&sampi_grammar_dfa_state_at(m, state)->single_kinds, one);
     }
     return (uint32_t)one;
 }
 
 /* Returns the kinds of the state's run, and its reach in *reach, if the run follows from the form of the state's node;
    else 0. */
-static uint32_t sampi_counted_run(sampi_matcher *m, int32_t state, int32_t *reach)
+static uint32_t sampi_grammar_counted_run(sampi_matcher *m, int32_t state, int32_t *reach)
 {
-    const sampi_expr e = *sampi_at(&m->d.tree, sampi_inlined(&m->d, sampi_dfa_state_at(m, state)->node));
+    const sampi_expr e = *sampi_grammar_at(&m->d.tree,
+                                           sampi_grammar_inlined(&m->d, sampi_grammar_dfa_state_at(m, state)->node));
     if (e.kind != SAMPI_NODE_SEQ) return 0;
-    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_inlined(&m->d, e.a)),
-                     rest = *sampi_at(&m->d.tree, sampi_first_part(&m->d, e.b));
+    const sampi_expr repeat = *sampi_grammar_at(&m->d.tree, sampi_grammar_inlined(&m->d, e.a)),
+                     rest = *sampi_grammar_at(&m->d.tree, sampi_grammar_first_part(&m->d, e.b));
     if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.facts & SAMPI_FACT_CALLS)) return 0;
     if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
-    const int32_t one = sampi_state_of(m, repeat.a);
-    uint32_t kinds = one ? sampi_single_kinds_of(m, one) : 0;
-    const uint8_t *bytes = sampi_bytes_at(&m->d.tree, rest.a);
+    const int32_t one = sampi_grammar_state_of(m, repeat.a);
+    uint32_t kinds = one ? sampi_grammar_single_kinds_of(m, one) : 0;
+    const uint8_t *bytes = sampi_grammar_bytes_at(&m->d.tree, rest.a);
     for (int32_t b = 0; b < 256; b++)
         if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
-            if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
+            if (sampi_grammar_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
     *reach = repeat.c < 0 ? INT32_MAX : repeat.c;
     return kinds;
 }
 
 /* Searches for a state's run: visits the states to which it leads, character by character. found [n] are the visited
    states, each with its depth. */
-static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
+static uint32_t sampi_grammar_search_run(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
         MANY = 96,         /* the most states that a search visits */
@@ -26686,38 +26800,38 @@ static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int
     };
     const sampi_run_condition goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t bottom = m->d.work.n;
-    /* steps of sampi_charge are left out, because they grow with the search */
+    /* steps of sampi_grammar_charge are left out, because they grow with the search */
     const int64_t before = m->d.budget + m->d.charged;
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     sampi_inner inner;
     *reach = INT32_MAX;
     memset(&inner, 0, sizeof inner);
-    sampi_pairs_clear(&m->seen);
-    sampi_pairs_add(&m->d, &m->seen, state, 0);
+    sampi_grammar_pairs_clear(&m->seen);
+    sampi_grammar_pairs_add(&m->d, &m->seen, state, 0);
     for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
         if (i == level) {
             level = n;
             depth++;
         }
-        const uint32_t taken = sampi_kinds_allowed(m, found[i], 0, kinds, goes_on, &inner);
+        const uint32_t taken = sampi_grammar_kinds_allowed(m, found[i], 0, kinds, goes_on, &inner);
         if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* the search begins again with fewer kinds of characters */
             kinds = taken;
             m->d.work.n = bottom;
             memset(&inner, 0, sizeof inner);
-            sampi_pairs_clear(&m->seen);
-            sampi_pairs_add(&m->d, &m->seen, state, 0);
+            sampi_grammar_pairs_clear(&m->seen);
+            sampi_grammar_pairs_add(&m->d, &m->seen, state, 0);
             n = level = 1;
             depth = 0;
             i = -1;
         }
         while (m->d.work.n > bottom) {
-            const int32_t to = sampi_work_pop(&m->d);
-            const sampi_free_run run = sampi_run_at(m, to, keep);
+            const int32_t to = sampi_grammar_work_pop(&m->d);
+            const sampi_free_run run = sampi_grammar_run_at(m, to, keep);
             if (run.reach == INT32_MAX && !(kinds & ~run.kinds)) continue;
-            if (!sampi_pairs_add(&m->d, &m->seen, to, 0)) continue;
+            if (!sampi_grammar_pairs_add(&m->d, &m->seen, to, 0)) continue;
             if (n == MANY) {
                 *reach = depth;
             } else {
@@ -26728,64 +26842,66 @@ static uint32_t sampi_search_run(sampi_matcher *m, int32_t state, bool keep, int
     }
     /* the other visited states get the rest of this run */
     for (int32_t i = 0; i < n && !m->d.status; i++) {
-        sampi_free_run run = sampi_run_at(m, found[i], keep);
+        sampi_free_run run = sampi_grammar_run_at(m, found[i], keep);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
-        if (left <= 0 || run.stops || sampi_run_at(m, found[i], !keep).stops) continue;
+        if (left <= 0 || run.stops || sampi_grammar_run_at(m, found[i], !keep).stops) continue;
         if (run.reach == INT32_MAX && (run.kinds & ~kinds)) continue;
         run.reach = left;
         run.kinds = kinds;
-        sampi_run_put(m, found[i], keep, run);
+        sampi_grammar_run_put(m, found[i], keep, run);
     }
     return m->d.status ? 0 : kinds;
 }
 
 /* Returns whether one of some common characters leads from the state to itself. */
-static bool sampi_may_stay(sampi_matcher *m, int32_t state)
+static bool sampi_grammar_may_stay(sampi_matcher *m, int32_t state)
 {
     static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
     for (size_t i = 0; i < sizeof usual; i++)
-        if (sampi_next(m, state, usual[i]) == state) return true;
+        if (sampi_grammar_next(m, state, usual[i]) == state) return true;
     return false;
 }
 
 /* Returns the number of plain tokens that consist of characters of these kinds only. */
-static uint32_t sampi_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
+static uint32_t sampi_grammar_tokens_of_kinds(const samp_vocab_index *index, uint32_t kinds)
 {
     uint32_t n = 0;
     for (const uint32_t *group = index->groups, *end = group + 2 * (size_t)index->n_groups; group < end; group += 2)
         if (!(group[0] & ~kinds)) n += group[3] - group[1];
     return n;
 }
-static bool sampi_most_tokens(const samp_vocab_index *index, uint32_t kinds)
+static bool sampi_grammar_most_tokens(const samp_vocab_index *index, uint32_t kinds)
 {
-    return sampi_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
+    return sampi_grammar_tokens_of_kinds(index, kinds) >= index->n_listed - index->n_listed / 8;
 }
 
 /* Returns a state's run, which is computed if it is not known. */
-static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+static sampi_free_run sampi_grammar_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
 {
     enum { ENOUGH = 12 };
     const samp_vocab_index *index = m->index;
     const sampi_run_condition stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
-    const sampi_free_run known = sampi_run_at(m, state, keep);
+    const sampi_free_run known = sampi_grammar_run_at(m, state, keep);
     sampi_free_run run = { 0, INT32_MAX, far, false };
     if (known.reach >= 0 && (!far || known.explored || known.stops)) return known;
-    if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_most_tokens(index, known.kinds))) return known;
-    run.kinds = sampi_counted_run(m, state, &run.reach);
+    if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_grammar_most_tokens(index, known.kinds)))
+        return known;
+    run.kinds = sampi_grammar_counted_run(m, state, &run.reach);
     run.stops = run.kinds != 0;
     if (!run.stops) {
         run.reach = INT32_MAX;
-        run.kinds = far                        ? sampi_search_run(m, state, keep, &run.reach)
-                    : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+        run.kinds = far                        ? sampi_grammar_search_run(m, state, keep, &run.reach)
+                    : sampi_grammar_may_stay(m, state) ? sampi_grammar_kinds_only(m, state, stays)
                                                : 0;
     }
     if (!run.kinds) run.reach = 0;
-    const bool more = sampi_tokens_of_kinds(index, run.kinds) > sampi_tokens_of_kinds(index, known.kinds);
+    const bool more = sampi_grammar_tokens_of_kinds(index, run.kinds) >
+                      sampi_grammar_tokens_of_kinds(index, known.kinds);
     if (known.reach >= ENOUGH && (run.reach < ENOUGH || !more)) {
         run = known;
         run.explored = true;
     }
-    if (!m->d.status) sampi_run_put(m, state, keep, run);
+    if (!m->d.status) sampi_grammar_run_put(m, state, keep, run);
     return run;
 }
 
@@ -26796,19 +26912,19 @@ static sampi_free_run sampi_run_of(sampi_matcher *m, int32_t state, bool keep, b
 
 enum {
     SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
-    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_short_entry) */
+    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_grammar_short_entry) */
 };
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
-static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
+static void sampi_grammar_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* 255 in the index's list means 255 characters or more */
-    sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
-    const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
+    sampi_grammar_charge(&m->d, (int32_t)(index->n_listed / 16));
+    const bool rather_clear = sampi_grammar_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
     for (uint32_t g = 0; g < index->n_groups; g++) {
         uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
@@ -26819,68 +26935,70 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
                 bits[token / 32] &= ~(1u << token % 32);
             }
         } else if (in) {
-            for (; i < end && listed[i] >> 24 <= most; i++) sampi_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
+            for (; i < end && listed[i] >> 24 <= most; i++) sampi_grammar_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
         }
     }
 }
 
 /* Returns the state to which most printable ASCII characters lead, or 0. *n_live: how many of them are allowed. */
-static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
+static int32_t sampi_grammar_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
     *n_live = 0;
     /* Boyer and Moore's majority vote: only the candidate that remains can have more than half of the characters. */
     for (int32_t b = 0x20; b < 0x7f; b++) {
-        const int32_t next = sampi_next(m, state, (uint8_t)b);
+        const int32_t next = sampi_grammar_next(m, state, (uint8_t)b);
         *n_live += next != 0;
         if (lead == 0) usual = next;
         lead += next == usual ? 1 : -1;
     }
-    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_next(m, state, (uint8_t)b) == usual;
+    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_grammar_next(m, state, (uint8_t)b) == usual;
     return n > 64 ? usual : 0;
 }
 
 /* Returns the run with which the walk for a state begins. */
-static sampi_first_run sampi_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+static sampi_first_run sampi_grammar_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
     int32_t n_live;
     sampi_first_run start = { 0, 0, 0, true, false };
-    const int32_t usual = sampi_usual_next(m, state, &n_live);
+    const int32_t usual = sampi_grammar_usual_next(m, state, &n_live);
     const sampi_run_condition leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
     sampi_free_run run = { 0, 0, false, false };
-    if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
+    if (usual && usual != state) run = sampi_grammar_run_of(m, usual, keep, false);
     start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
     if (!start.sure) {
-        const sampi_free_run own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
-        start.sure = own.reach >= LONG &&
-                     sampi_tokens_of_kinds(m->index, own.kinds) > sampi_tokens_of_kinds(m->index, run.kinds);
+        const sampi_free_run own = sampi_grammar_most_tokens(m->index, run.kinds)
+                                       ? run
+                                       : sampi_grammar_run_of(m, state, keep, true);
+        start.sure = own.reach >= LONG && sampi_grammar_tokens_of_kinds(m->index, own.kinds) >
+                                              sampi_grammar_tokens_of_kinds(m->index, run.kinds);
     }
-    if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
-    if (start.sure) run = sampi_run_of(m, state, keep, true);
+    if (!start.sure) start.to_usual = sampi_grammar_kinds_only(m, state, leads_there);
+    if (start.sure) run = sampi_grammar_run_of(m, state, keep, true);
     start.kinds = run.kinds;
     start.reach = run.reach;
     start.stops = start.sure && run.stops;
-    if (start.kinds && start.reach && !m->d.status) sampi_entry_widen(m, entry);
+    if (start.kinds && start.reach && !m->d.status) sampi_grammar_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
-    if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
+    if (entry->bits) sampi_grammar_take_run(m, start.kinds, start.reach, entry->bits);
     return start;
 }
 
 /* Returns whether n characters of these kinds are within a run: its kinds, and its largest number of characters. */
-static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
+static bool sampi_grammar_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
 /* Finds the plain tokens (of ordinary characters) that an item allows. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, bool keep, sampi_entry *entry,
+static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, bool keep, sampi_entry *entry,
                              sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun && !m->like) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    if (!at->begun && !m->like) at->start = sampi_grammar_find_first_run(m, item.state, keep, entry);
     const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
@@ -26895,7 +27013,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
         }
         at->node = i < first ? first : i;
         m->d.budget += i < first;
-        if (!sampi_step(&m->d)) break;
+        if (!sampi_grammar_step(&m->d)) break;
         const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
@@ -26905,41 +27023,43 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
             i += size;
             continue;
         }
-        const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
-                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
+        const bool started = sampi_grammar_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
+                   inside = started &&
+                            sampi_grammar_within(all_kinds, before->length + all_n, start.kinds, start.reach),
                    beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
         if ((inside && start.sure) || beyond) {
             i += size;
             continue;
         }
-        if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+        if (before->expects == 0 && (sampi_grammar_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
-            if (!entry->bits) sampi_entry_widen(m, entry);
-            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
-            sampi_take_exits(m, i, true);
-            sampi_take_exits(m, i + size, false);
+            if (!entry->bits) sampi_grammar_entry_widen(m, entry);
+            if (!inside && entry->bits) sampi_grammar_set_below(m, i, entry->bits, true);
+            sampi_grammar_take_exits(m, i, true);
+            sampi_grammar_take_exits(m, i + size, false);
             i += size;
             continue;
         }
-        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_dfa_state_at(m, next)->flags;
-        usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
+        const int32_t next = sampi_grammar_next(m, before->state, byte),
+                      flags = sampi_grammar_dfa_state_at(m, next)->flags;
+        usual = before->usual ? sampi_grammar_next(m, before->usual, byte) : 0;
         if (m->d.status) break;
         if (usual && usual == next) {
             i += size;
             continue;
         }
-        if (usual) usual = sampi_leave_usual(m, entry, i, next, usual);
+        if (usual) usual = sampi_grammar_leave_usual(m, entry, i, next, usual);
         if (m->far && (!next || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)) || (n && length == m->far + 1)))
-            sampi_leave_below(m, entry, i);
+            sampi_grammar_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
-            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (started && !start.sure) sampi_grammar_set_below(m, i, entry->bits, false);
             if (next) {
-                const sampi_level mark = sampi_mark(m);
+                const sampi_level mark = sampi_grammar_mark(m);
                 const int32_t n_tokens = m->tokens.n, n_exits = m->exits.n;
                 uint32_t node = 0;
-                sampi_push_item(m, before->state, item.frame);
-                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, 0, entry, &node);
-                sampi_drop(m, mark);
+                sampi_grammar_push_item(m, before->state, item.frame);
+                sampi_grammar_walk(m, i, i + size, m->items.n - 1, m->items.n, 0, entry, &node);
+                sampi_grammar_drop(m, mark);
                 if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->exits.n = n_exits;
@@ -26951,24 +27071,24 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
         sampi_plain_level *here = &level[depth];
         here->state = next;
         here->usual = usual;
-        here->expects = sampi_plain_next(before->expects, byte);
+        here->expects = sampi_grammar_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
         here->length = length;
         here->run_kinds = 0;
         here->run_reach = 0;
-        if (here->expects == 0 && size > 1 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
-            const sampi_free_run run = sampi_run_of(m, next, keep, false);
+        if (here->expects == 0 && size > 1 && (size > 8 || sampi_grammar_run_at(m, next, keep).reach >= 0)) {
+            const sampi_free_run run = sampi_grammar_run_of(m, next, keep, false);
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;
         }
-        if (i >= first && !m->d.status) sampi_entry_take(m, entry, head);
+        if (i >= first && !m->d.status) sampi_grammar_entry_take(m, entry, head);
         i++;
     }
     if (!m->d.status) at->node = 0;
 }
 
 /* Copies bytes into the cache. Returns the copy; NULL if there is nothing to copy, or no room. */
-static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
+static void *sampi_grammar_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
     void *room = n && !m->d.status ? sampi_cache_allocate(m, n) : NULL;
     if (room) memcpy(room, bytes, n);
@@ -26977,7 +27097,7 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 
 /* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is found, else a
    copy; NULL if there is no room. */
-static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
+static uint32_t *sampi_grammar_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
 {
     enum { STRIDE = 8 };
     const size_t n = m->index->n_mask;
@@ -26986,20 +27106,21 @@ static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t
     *slot = (int32_t)(hash >> 32 & (SAMPI_MASKS - 1));
     uint32_t *mask = (uint32_t *)SAMPI_PTR_GET(&m->cache->masks[*slot]);
     if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
-    mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
+    mask = (uint32_t *)sampi_grammar_keep_bytes(m, bits, n * 4);
     if (mask) SAMPI_PTR_PUT(&m->cache->masks[*slot], mask);
     return mask;
 }
 
 /* Publishes an entry (the allowed tokens of a state) that was computed. */
-static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
+static int32_t sampi_grammar_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
     entry.used = m->now;
-    entry.bits = found->bits ? sampi_keep_mask(m, found->bits, &entry.slot) : NULL;
-    entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
-    entry.exits = (const uint32_t *)sampi_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
-    const int32_t at = m->d.status ? -1 : sampi_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);
+    entry.bits = found->bits ? sampi_grammar_keep_mask(m, found->bits, &entry.slot) : NULL;
+    entry.tokens = (const int32_t *)sampi_grammar_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
+    entry.exits = (const uint32_t *)sampi_grammar_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
+    const int32_t at = m->d.status ? -1
+                                   : sampi_grammar_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);
     if (at < 0) {
         if (!m->d.status) sampi_cache_is_full(m);
         return -1;
@@ -27007,79 +27128,80 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     m->cache->entries[at] = entry;
     for (;;) {
         int32_t *slot;
-        const int32_t other = sampi_find_entry(m->cache, entry.parent, entry.state, &slot);
+        const int32_t other = sampi_grammar_find_entry(m->cache, entry.parent, entry.state, &slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
     }
 }
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual, sampi_progress *at)
+static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual,
+                                     sampi_progress *at)
 {
-    sampi_level level = sampi_mark(m);
+    sampi_level level = sampi_grammar_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
     m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
     if (like >= 0) {
-        m->like = sampi_entry_at(m, like);
+        m->like = sampi_grammar_entry_at(m, like);
         m->n_like = 0;
         m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
     const int32_t usual = m->like && is_usual ? m->like->state : 0;
-    sampi_begin_step(m);
-    sampi_add_item(m, entry->state, 0);
-    if (entry->parent >= 2) sampi_close(m, level.items);
+    sampi_grammar_begin_step(m);
+    sampi_grammar_add_item(m, entry->state, 0);
+    if (entry->parent >= 2) sampi_grammar_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
-        if (at->walk == 0) sampi_walk_plain(m, item, usual, keep, entry, at);
+        const sampi_item item = { entry->state, 0, sampi_grammar_dfa_state_at(m, entry->state)->flags };
+        if (at->walk == 0) sampi_grammar_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
         if (m->far) { /* the other tokens are found anew */
             for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
-            sampi_take_exits(m, m->index->n_plain, true);
-            sampi_take_exits(m, m->index->n_nodes, false);
+            sampi_grammar_take_exits(m, m->index->n_plain, true);
+            sampi_grammar_take_exits(m, m->index->n_nodes, false);
         }
         if (!m->d.status)
-            sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
-        if (!m->d.status) sampi_take_exits(m, m->index->n_nodes, true);
+            sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
+        if (!m->d.status) sampi_grammar_take_exits(m, m->index->n_nodes, true);
         if (m->d.status && m->like) memset(at, 0, sizeof *at); /* such an entry is quickly begun again */
     } else {
-        const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
+        const sampi_entry *parent = sampi_grammar_entry_at(m, entry->parent / 2 - 1);
         at->begun = at->begun || !m->d.status;
         while (at->walk < parent->n_exits && !m->d.status) {
             const uint32_t exit_node = parent->exits[at->walk];
-            sampi_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10), level.items,
-                       to, 0, entry, &at->node);
+            sampi_grammar_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10),
+                               level.items, to, 0, entry, &at->node);
             at->walk += !m->d.status;
         }
     }
-    sampi_drop(m, level);
+    sampi_grammar_drop(m, level);
     entry->n_exits = m->exits.n;
     entry->n_tokens = m->tokens.n;
 }
 
 /* Frees the entry (a state's allowed tokens) that samp_grammar_prepare has begun. */
-static void sampi_drop_unfinished(sampi_matcher *m)
+static void sampi_grammar_drop_unfinished(sampi_matcher *m)
 {
     m->begun.cache = 0;
-    sampi_vec_free(&m->begun.tokens);
-    sampi_vec_free(&m->begun.exits);
-    sampi_vec_free(&m->begun.bits);
+    sampi_grammar_vec_free(&m->begun.tokens);
+    sampi_grammar_vec_free(&m->begun.exits);
+    sampi_grammar_vec_free(&m->begun.bits);
 }
 
 /* Copies n elements into an empty array. Returns false if there is no memory. */
-static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
+static bool sampi_grammar_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
 {
-    void *room = n ? sampi_vec_add(vec, width, (int32_t)n) : NULL;
+    void *room = n ? sampi_grammar_vec_add(vec, width, (int32_t)n) : NULL;
     if (room) memcpy(room, from, n * width);
     return room || n == 0;
 }
 
 /* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. */
-static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
+static void sampi_grammar_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_unfinished *begun = &m->begun;
     if (!at->begun) return;
@@ -27087,23 +27209,23 @@ static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, co
     begun->parent = entry->parent;
     begun->state = entry->state;
     begun->at = *at;
-    const bool kept = sampi_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
-                      sampi_fill_vec(&begun->exits, m->exits.data, 4, (size_t)m->exits.n) &&
-                      sampi_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
+    const bool kept = sampi_grammar_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
+                      sampi_grammar_fill_vec(&begun->exits, m->exits.data, 4, (size_t)m->exits.n) &&
+                      sampi_grammar_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
     m->d.account.full = false;
-    if (!kept) sampi_drop_unfinished(m);
+    if (!kept) sampi_grammar_drop_unfinished(m);
 }
 
 /* Returns the progress of an entry (a state's allowed tokens), and its tokens and exits, if samp_grammar_prepare has
    begun it; else an empty progress. */
-static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry)
+static sampi_progress sampi_grammar_find_unfinished(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_unfinished *begun = &m->begun;
     sampi_progress at = begun->at;
     if (begun->cache == m->cache->serial && begun->parent == entry->parent && begun->state == entry->state) {
         m->tokens.n = m->exits.n = 0;
-        void *tokens = begun->tokens.n ? sampi_append(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
-        void *exits = begun->exits.n ? sampi_append(&m->d, &m->exits, 4, begun->exits.n) : NULL;
+        void *tokens = begun->tokens.n ? sampi_grammar_append(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
+        void *exits = begun->exits.n ? sampi_grammar_append(&m->d, &m->exits, 4, begun->exits.n) : NULL;
         if (tokens) memcpy(tokens, begun->tokens.data, (size_t)begun->tokens.n * 4);
         if (exits) memcpy(exits, begun->exits.data, (size_t)begun->exits.n * 4);
         if (begun->bits.n) {
@@ -27113,17 +27235,17 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
     } else {
         memset(&at, 0, sizeof at);
     }
-    if (begun->cache) sampi_drop_unfinished(m);
+    if (begun->cache) sampi_grammar_drop_unfinished(m);
     return at;
 }
 
-static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
+static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
 
 /* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
-static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
+static bool sampi_grammar_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
 {
     if (first < 0 || second < 0) return false;
-    const sampi_entry *a = sampi_entry_at(m, first), *b = sampi_entry_at(m, second);
+    const sampi_entry *a = sampi_grammar_entry_at(m, first), *b = sampi_grammar_entry_at(m, second);
     return a->n_tokens == b->n_tokens && a->n_exits == b->n_exits && !a->bits == !b->bits &&
            (!a->bits || a->bits == b->bits || !memcmp(a->bits, b->bits, m->index->n_mask * (size_t)4)) &&
            (!a->n_tokens || !memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * 4)) &&
@@ -27132,31 +27254,35 @@ static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t se
 
 /* Returns a state that allows at least as much as the state `here`, if its entry is also this state's: their entries
    are compared with that of a third state, which allows at most as much. */
-static int32_t sampi_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
+static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
 {
-    const sampi_node node = sampi_dfa_state_at(m, here)->node;
+    const sampi_node node = sampi_grammar_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
     sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0, 0 }, narrow = wide;
-    const sampi_node more = sampi_near(&m->d, node, &wide);
+    const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
-    const int32_t above = sampi_state_of(m, more), below = sampi_state_of(m, sampi_near(&m->d, node, &narrow));
+    const int32_t above = sampi_grammar_state_of(m, more),
+                  below = sampi_grammar_state_of(m, sampi_grammar_near(&m->d, node, &narrow));
     if (!above || !below || m->d.status) return here;
-    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    int32_t *met = &sampi_grammar_dfa_state_at(m, above)->near;
     if (!SAMPI_INT_GET(met)) {
         SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
         return here;
     }
-    return sampi_same_entries(m, sampi_entry_of(m, parent, above), sampi_entry_of(m, parent, below)) ? above : here;
+    return sampi_grammar_same_entries(m, sampi_grammar_entry_of(m, parent, above),
+                                      sampi_grammar_entry_of(m, parent, below))
+               ? above
+               : here;
 }
 
 /* Returns the state whose entry at a parent's exits serves for `state`, as long as counts are far from their bounds. */
-static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_t state)
 {
     for (;;) {
-        sampi_dfa_state *s = sampi_dfa_state_at(m, state);
+        sampi_dfa_state *s = sampi_grammar_dfa_state_at(m, state);
         const int32_t known = SAMPI_INT_GET(&s->near), to = known >> 2, how = known & SAMPI_NEAR_MET;
-        const uint8_t facts = sampi_at(&m->d.tree, s->node)->facts;
+        const uint8_t facts = sampi_grammar_at(&m->d.tree, s->node)->facts;
         if (!(facts & SAMPI_FACT_COUNT) || m->d.status) return state;
         if (to && how == SAMPI_NEAR_ROOTS + parent) return to;
         if (to && how == SAMPI_NEAR_ALL) {
@@ -27164,7 +27290,9 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
             continue;
         }
         sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
-        const int32_t near = facts & SAMPI_FACT_AND ? state : sampi_state_of(m, sampi_near(&m->d, s->node, &is));
+        const int32_t near = facts & SAMPI_FACT_AND
+                                 ? state
+                                 : sampi_grammar_state_of(m, sampi_grammar_near(&m->d, s->node, &is));
         if (m->d.status) return state; /* the node may be incomplete */
         if (near && near != state) {
             SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);
@@ -27172,7 +27300,7 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
             continue;
         }
         if (parent >= 2) return state;
-        const int32_t other = sampi_near_compared(m, parent, state);
+        const int32_t other = sampi_grammar_near_compared(m, parent, state);
         if (!m->d.status) SAMPI_INT_PUT(&s->near, other << 2 | (SAMPI_NEAR_ROOTS + parent));
         return other;
     }
@@ -27180,18 +27308,18 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
 
 /* Returns the number of an entry with which a state's entry from the roots of the tries is quickly made, or -1: that of
    the usual state, to which most characters lead, from this state and from the usual state itself. */
-static int32_t sampi_usual_entry(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_usual_entry(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t n_live;
-    const int32_t usual = parent < 2 ? sampi_usual_next(m, state, &n_live) : 0;
-    if (!usual || usual == state || sampi_usual_next(m, usual, &n_live) != usual || m->d.status) return -1;
-    const int32_t at = sampi_entry_of(m, parent, usual);
-    return at >= 0 && sampi_entry_at(m, at)->bits && sampi_entry_at(m, at)->state == usual ? at : -1;
+    const int32_t usual = parent < 2 ? sampi_grammar_usual_next(m, state, &n_live) : 0;
+    if (!usual || usual == state || sampi_grammar_usual_next(m, usual, &n_live) != usual || m->d.status) return -1;
+    const int32_t at = sampi_grammar_entry_of(m, parent, usual);
+    return at >= 0 && sampi_grammar_entry_at(m, at)->bits && sampi_grammar_entry_at(m, at)->state == usual ? at : -1;
 }
 
 /* Returns whether two entries have the same plain tokens of at most SAMPI_SHORT characters, and the same exits within
    plain tokens. */
-static bool sampi_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
+static bool sampi_grammar_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
 {
     const samp_vocab *vocab = m->index->vocab;
     for (uint32_t i = 0; i < m->index->n_mask; i++) {
@@ -27211,60 +27339,61 @@ static bool sampi_same_short(const sampi_matcher *m, const sampi_entry *a, const
 
 /* Returns the number of an entry that has the same short plain tokens as a state with counts, or -1: that of a state
    whose bounds above a number are left out. */
-static int32_t sampi_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    const sampi_node node = sampi_dfa_state_at(m, state)->node;
-    const uint8_t facts = sampi_at(&m->d.tree, node)->facts;
+    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
+    const uint8_t facts = sampi_grammar_at(&m->d.tree, node)->facts;
     const bool compares = (facts & SAMPI_FACT_AND) != 0;
     const int32_t far = compares ? SAMPI_SHORT + 8 : SAMPI_SHORT; /* a text may need some bytes behind a token */
     sampi_nearness wide = { far, false, true, !compares, false, SAMPI_NEAR_PATIENCE, 0, compares ? 2 : 0 },
                    narrow = wide;
     if (parent >= 2 || !(facts & SAMPI_FACT_COUNT)) return -1;
-    const sampi_node more = sampi_near(&m->d, node, &wide);
+    const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return -1;
-    const int32_t above = sampi_state_of(m, more);
+    const int32_t above = sampi_grammar_state_of(m, more);
     narrow.wide = false;
-    const int32_t below = compares ? sampi_state_of(m, sampi_near(&m->d, node, &narrow)) : above;
+    const int32_t below = compares ? sampi_grammar_state_of(m, sampi_grammar_near(&m->d, node, &narrow)) : above;
     if (!above || !below || above == state || below == state || m->d.status) return -1;
-    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    int32_t *met = &sampi_grammar_dfa_state_at(m, above)->near;
     if (!SAMPI_INT_GET(met)) {
         SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
         return -1;
     }
-    const int32_t a = sampi_entry_of(m, parent, above), b = compares ? sampi_entry_of(m, parent, below) : a;
-    if (a < 0 || b < 0 || !sampi_entry_at(m, a)->bits || !sampi_entry_at(m, b)->bits) return -1;
-    return a == b || sampi_same_short(m, sampi_entry_at(m, a), sampi_entry_at(m, b)) ? a : -1;
+    const int32_t a = sampi_grammar_entry_of(m, parent, above),
+                  b = compares ? sampi_grammar_entry_of(m, parent, below) : a;
+    if (a < 0 || b < 0 || !sampi_grammar_entry_at(m, a)->bits || !sampi_grammar_entry_at(m, b)->bits) return -1;
+    return a == b || sampi_grammar_same_short(m, sampi_grammar_entry_at(m, a), sampi_grammar_entry_at(m, b)) ? a : -1;
 }
 
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
-static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    state = sampi_near_state(m, parent, state);
-    int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
+    state = sampi_grammar_near_state(m, parent, state);
+    int32_t *slot, at = sampi_grammar_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = m->d.status ? -1 : sampi_usual_entry(m, parent, state),
-                  like = usual >= 0 || m->d.status ? usual : sampi_short_entry(m, parent, state);
+    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state),
+                  like = usual >= 0 || m->d.status ? usual : sampi_grammar_short_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
     m->n_computed++;
-    const sampi_progress before = sampi_find_unfinished(m, &entry);
+    const sampi_progress before = sampi_grammar_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_entry_fill(m, &entry, like, usual >= 0, &now);
-    at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
+    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, like, usual >= 0, &now);
+    at = m->d.status ? -1 : sampi_grammar_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)
-        sampi_keep_unfinished(m, &entry, &now);
+        sampi_grammar_keep_unfinished(m, &entry, &now);
     return at;
 }
 
 /* Pushes an entry (a state's allowed tokens) and its frame on the stack of entries that the mask must still include. */
-static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
+static void sampi_grammar_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
-    int32_t *room = (int32_t *)sampi_append(&m->d, &m->d.work, sizeof *room, 3);
+    int32_t *room = (int32_t *)sampi_grammar_append(&m->d, &m->d.work, sizeof *room, 3);
     if (!room) return;
     room[0] = parent;
     room[1] = state;
@@ -27272,7 +27401,7 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
 }
 
 /* Sets in `bits` the bits of `more`, for eight bytes. */
-static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
+static inline void sampi_grammar_join_eight(uint32_t *bits, const uint32_t *more)
 {
     uint64_t a, b;
     memcpy(&a, bits, sizeof a);
@@ -27282,53 +27411,53 @@ static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
 }
 
 /* Sets in `bits` the bits of `more`, for n words. */
-static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
+static void sampi_grammar_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 {
     size_t i = 0;
     for (; n - i >= 8; i += 8) {
-        sampi_join_eight(bits + i, more + i);
-        sampi_join_eight(bits + i + 2, more + i + 2);
-        sampi_join_eight(bits + i + 4, more + i + 4);
-        sampi_join_eight(bits + i + 6, more + i + 6);
+        sampi_grammar_join_eight(bits + i, more + i);
+        sampi_grammar_join_eight(bits + i + 2, more + i + 2);
+        sampi_grammar_join_eight(bits + i + 4, more + i + 4);
+        sampi_grammar_join_eight(bits + i + 6, more + i + 6);
     }
     for (; i < n; i++) bits[i] |= more[i];
 }
 
 /* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
    `frame`, at the exits where it ends. */
-static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
+static void sampi_grammar_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
-    sampi_mask_push(m, parent, state, frame);
-    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+    sampi_grammar_mask_push(m, parent, state, frame);
+    while (m->d.work.n > bottom && sampi_grammar_step(&m->d)) {
         const int32_t *top = (const int32_t *)m->d.work.data + (m->d.work.n -= 3);
         frame = top[2];
-        const int32_t at = sampi_entry_of(m, top[0], top[1]);
-        if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
-        sampi_mark_used(&m->cache->entries[at].used, m->now);
+        const int32_t at = sampi_grammar_entry_of(m, top[0], top[1]);
+        if (at < 0 || !sampi_grammar_pairs_add(&m->d, &m->joined, at, frame)) continue;
+        sampi_grammar_mark_used(&m->cache->entries[at].used, m->now);
         /* the entry is not copied as a whole, because other threads write its member `used` */
-        const sampi_entry *entry = sampi_entry_at(m, at);
+        const sampi_entry *entry = sampi_grammar_entry_at(m, at);
         const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
-        if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
-        if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
+        if (bits && entry->bits) sampi_grammar_join_bits(bits, entry->bits, m->index->n_mask);
+        if (bits) sampi_grammar_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
         for (int32_t i = 0; bits && i < n_tokens; i++) bits[tokens[i] / 32] |= 1u << tokens[i] % 32;
         if (entry->n_exits == 0) continue;
-        sampi_level level = sampi_mark(m);
-        sampi_begin_step(m);
-        sampi_return(m, frame);
-        sampi_close_returns(m, level.items);
+        sampi_level level = sampi_grammar_mark(m);
+        sampi_grammar_begin_step(m);
+        sampi_grammar_return(m, frame);
+        sampi_grammar_close_returns(m, level.items);
         /* in reverse order, so that the first item is on top of the stack */
         for (int32_t i = m->items.n; i-- > level.items;) {
-            const sampi_item item = *sampi_item_at(m, i);
-            sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
+            const sampi_item item = *sampi_grammar_item_at(m, i);
+            sampi_grammar_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
         }
-        sampi_drop(m, level);
+        sampi_grammar_drop(m, level);
     }
     m->d.work.n = bottom;
 }
 
 /* Adds to the mask the tokens that the grammar names by their numbers at an item's state. */
-static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32_t *bits)
+static void sampi_grammar_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     for (int32_t c = 0; c < s->n_calls; c++) {
@@ -27340,37 +27469,38 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32
             continue;
         }
         for (uint32_t i = 0; i < index->n_mask; i++)
-            bits[i] |= index->all[i] & ~sampi_call_excludes(&m->d.tree, call, i);
+            bits[i] |= index->all[i] & ~sampi_grammar_call_excludes(&m->d.tree, call, i);
     }
 }
 
 static bool sampi_matcher_ends(const sampi_matcher *m)
 {
     for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_item_at(m, i)->frame == 0 && (sampi_item_at(m, i)->flags & SAMPI_STATE_ENDS)) return true;
+        if (sampi_grammar_item_at(m, i)->frame == 0 && (sampi_grammar_item_at(m, i)->flags & SAMPI_STATE_ENDS))
+            return true;
     return false;
 }
 
 /* Makes the mask as the union of the entries (allowed tokens) of all items. */
-static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_items(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_pairs_clear(&m->joined);
+    sampi_grammar_pairs_clear(&m->joined);
     for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
+        sampi_item item = *sampi_grammar_item_at(m, i);
+        sampi_grammar_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
     }
 }
 
 /* Makes the mask by one walk over the tries with all items at once, each in its frame. */
-static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
     memset(&all, 0, sizeof all);
     all.bits = bits;
     uint32_t node = 0;
     m->like = NULL;
-    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, 0, &all, &node);
-    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, 0, &all, &node);
+    sampi_grammar_walk(m, 1, m->index->n_plain, 0, m->n_now, 0, &all, &node);
+    sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, 0, &all, &node);
 }
 
 /* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
@@ -27380,32 +27510,33 @@ typedef struct sampi_attempt {
     sampi_level before;
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
-static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits);
+static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
-static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_position(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
-    const sampi_level here = sampi_mark(m);
+    const sampi_level here = sampi_grammar_mark(m);
     const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
     m->n_computed = 0;
     m->d.budget -= rest;
-    sampi_mask_items(m, bits);
+    sampi_grammar_mask_items(m, bits);
     m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
     if (m->d.status == SAMP_E_FULL && !m->d.account.full) {
         m->d.status = SAMP_OK;
         m->d.work.n = 0;
         m->n_computed++;
-        sampi_drop(m, here);
-        sampi_mask_walk(m, bits);
+        sampi_grammar_drop(m, here);
+        sampi_grammar_mask_walk(m, bits);
     }
     for (int32_t i = 0; i < m->n_now; i++) {
-        const sampi_item *item = sampi_item_at(m, i);
-        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_dfa_state_at(m, item->state), bits);
+        const sampi_item *item = sampi_grammar_item_at(m, i);
+        if (item->flags & SAMPI_STATE_TOKENS)
+            sampi_grammar_mask_tokens(m, sampi_grammar_dfa_state_at(m, item->state), bits);
     }
-    if (m->grammar->unique) sampi_mask_repeated(m, bits);
+    if (m->grammar->unique) sampi_grammar_mask_repeated(m, bits);
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
@@ -27415,7 +27546,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     while (sampi_matcher_attempt(m, &turn)) {
-        sampi_mask_position(m, bits);
+        sampi_grammar_mask_position(m, bits);
         if (m->d.status) continue;
         SAMPI_SIZE_PUT(&m->space->masks, m->space->masks + 1);
         if (!m->n_computed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
@@ -27431,13 +27562,13 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
     while (sampi_matcher_attempt(m, &turn)) {
-        const sampi_level here = sampi_mark(m);
+        const sampi_level here = sampi_grammar_mark(m);
         const int64_t before = m->advances, more = m->n_idle < MOST && steps < m->max_steps >> m->n_idle
                                                        ? steps << m->n_idle
                                                        : m->max_steps;
         m->d.budget = more;
         m->preparing = true;
-        sampi_mask_items(m, NULL);
+        sampi_grammar_mask_items(m, NULL);
         m->preparing = false;
         m->spent += more - m->d.budget;
         m->n_idle += m->advances == before ? 1 : m->n_idle > 0 ? -1 : 0;
@@ -27445,7 +27576,7 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
         if (m->d.status != SAMP_E_FULL || m->d.account.full) continue;
         m->d.status = SAMP_OK; /* the steps of this call are used up */
         m->d.work.n = 0;
-        sampi_drop(m, here);
+        sampi_grammar_drop(m, here);
     }
     return m->d.status ? m->d.status : done;
 }
@@ -27456,47 +27587,49 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
      by the token's bytes, or by its number where the grammar names the token (<think>). */
 
 /* Discards the work that samp_grammar_prepare has done for the old position, when the position changes. */
-static void sampi_discard_prepared(sampi_matcher *m)
+static void sampi_grammar_discard_prepared(sampi_matcher *m)
 {
     m->spent = 0;
     m->n_idle = 0;
-    if (m->begun.cache) sampi_drop_unfinished(m);
+    if (m->begun.cache) sampi_grammar_drop_unfinished(m);
 }
 
 /* Sets the text's position to the parser's items from index `first` on. */
-static void sampi_set_position(sampi_matcher *m, int32_t first)
+static void sampi_grammar_set_position(sampi_matcher *m, int32_t first)
 {
     m->n_now = m->items.n - first;
-    memmove(m->items.data, sampi_item_at(m, first), (size_t)m->n_now * sizeof(sampi_item));
+    memmove(m->items.data, sampi_grammar_item_at(m, first), (size_t)m->n_now * sizeof(sampi_item));
     m->items.n = m->n_now;
 }
 
 /* Appends the parser's items behind a token that the grammar calls by its number. listed: the token has a text, so the
    grammar's "any other token" includes it. */
-static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
+static void sampi_grammar_accept_named(sampi_matcher *m, samp_token token, bool listed)
 {
     int32_t first = m->items.n;
-    sampi_begin_step(m);
+    sampi_grammar_begin_step(m);
     for (int32_t i = 0; i < m->n_now; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        const sampi_dfa_state *s = sampi_dfa_state_at(m, item.state);
+        sampi_item item = *sampi_grammar_item_at(m, i);
+        const sampi_dfa_state *s = sampi_grammar_dfa_state_at(m, item.state);
         for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS); c++) {
             const sampi_call call = s->calls[c];
-            const uint32_t excluded = call.negated ? sampi_call_excludes(&m->d.tree, &call, (uint32_t)token / 32) : 0;
+            const uint32_t excluded = call.negated
+                                          ? sampi_grammar_call_excludes(&m->d.tree, &call, (uint32_t)token / 32)
+                                          : 0;
             if (call.rule < 0 && (call.negated ? listed && !(excluded >> token % 32 & 1) : call.token == token))
-                sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
+                sampi_grammar_add_item(m, sampi_grammar_state_of(m, call.then), item.frame);
         }
     }
-    sampi_close(m, first);
+    sampi_grammar_close(m, first);
 }
 
 /* Reads n bytes from the items [0, n_now). */
-static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
+static int32_t sampi_grammar_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
     int32_t from = 0, to = m->n_now;
     for (size_t i = 0; i < n && to > from; i++) {
         int32_t first = m->items.n;
-        sampi_advance(m, from, to, bytes[i]);
+        sampi_grammar_advance(m, from, to, bytes[i]);
         from = first;
         to = m->items.n;
     }
@@ -27505,86 +27638,86 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
 
 /* The parser's items that must stay valid: those of the text's position, then those of the earlier positions that are
    kept. */
-static int32_t sampi_n_kept_items(const sampi_matcher *m) { return m->n_now + m->past.n; }
-static sampi_item *sampi_kept_item_at(const sampi_matcher *m, int32_t i)
+static int32_t sampi_grammar_n_kept_items(const sampi_matcher *m) { return m->n_now + m->past.n; }
+static sampi_item *sampi_grammar_kept_item_at(const sampi_matcher *m, int32_t i)
 {
-    return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
+    return i < m->n_now ? sampi_grammar_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
 /* Marks the frames that an item can return to: the frame's rule becomes ~rule. */
-static bool sampi_mark_frames(sampi_matcher *m)
+static bool sampi_grammar_mark_frames(sampi_matcher *m)
 {
     /* room for a stack of the call frames whose edges must be followed; later a table of the frames' new numbers */
     m->d.work.n = 0;
-    if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
+    if (!sampi_grammar_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
     int32_t *todo = (int32_t *)m->d.work.data, n = 0;
-    for (int32_t i = 0; i < sampi_n_kept_items(m); i++) {
-        sampi_frame *frame = sampi_frame_at(m, sampi_kept_item_at(m, i)->frame);
-        if (sampi_kept_item_at(m, i)->frame == 0 || frame->rule < 0) continue;
+    for (int32_t i = 0; i < sampi_grammar_n_kept_items(m); i++) {
+        sampi_frame *frame = sampi_grammar_frame_at(m, sampi_grammar_kept_item_at(m, i)->frame);
+        if (sampi_grammar_kept_item_at(m, i)->frame == 0 || frame->rule < 0) continue;
         frame->rule = ~frame->rule;
-        todo[n++] = sampi_kept_item_at(m, i)->frame;
+        todo[n++] = sampi_grammar_kept_item_at(m, i)->frame;
     }
     while (n > 0)
-        for (int32_t e = sampi_frame_at(m, todo[--n])->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
-            const int32_t f = sampi_edge_at(m, e)->frame;
-            if (f == 0 || sampi_frame_at(m, f)->rule < 0) continue;
-            sampi_frame_at(m, f)->rule = ~sampi_frame_at(m, f)->rule;
+        for (int32_t e = sampi_grammar_frame_at(m, todo[--n])->edge; e >= 0; e = sampi_grammar_edge_at(m, e)->next) {
+            const int32_t f = sampi_grammar_edge_at(m, e)->frame;
+            if (f == 0 || sampi_grammar_frame_at(m, f)->rule < 0) continue;
+            sampi_grammar_frame_at(m, f)->rule = ~sampi_grammar_frame_at(m, f)->rule;
             todo[n++] = f;
         }
     return true;
 }
 
 /* Marks the edges of a frame that is kept and gets the number `frame`: their `next` becomes -2 - frame. */
-static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
+static void sampi_grammar_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 {
     for (int32_t e = first; e >= 0;) {
-        const int32_t next = sampi_edge_at(m, e)->next;
-        sampi_edge_at(m, e)->next = -2 - frame;
+        const int32_t next = sampi_grammar_edge_at(m, e)->next;
+        sampi_grammar_edge_at(m, e)->next = -2 - frame;
         e = next;
     }
 }
 
 /* Drops the call frames that no item can return to, and their edges. */
-static void sampi_sweep_frames(sampi_matcher *m)
+static void sampi_grammar_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
-    const bool was_full = m->d.account.full, marked = sampi_mark_frames(m);
+    const bool was_full = m->d.account.full, marked = sampi_grammar_mark_frames(m);
     m->d.account.full = was_full;
     int32_t *to = (int32_t *)m->d.work.data;
     m->d.work.n = 0;
     if (!marked) return;
     to[0] = 0;
     for (int32_t i = 1; i < m->frames.n; i++) {
-        sampi_frame frame = *sampi_frame_at(m, i);
+        sampi_frame frame = *sampi_grammar_frame_at(m, i);
         if (frame.rule >= 0) continue;
-        sampi_claim_edges(m, kept, frame.edge);
+        sampi_grammar_claim_edges(m, kept, frame.edge);
         frame.rule = ~frame.rule;
         frame.edge = -1;
         to[i] = kept;
-        *sampi_frame_at(m, kept++) = frame;
+        *sampi_grammar_frame_at(m, kept++) = frame;
     }
     for (int32_t e = 0; e < m->edges.n; e++) {
-        sampi_edge edge = *sampi_edge_at(m, e);
+        sampi_edge edge = *sampi_grammar_edge_at(m, e);
         if (edge.next >= -1) continue; /* the call frame of this edge is dropped */
-        sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
+        sampi_frame *frame = sampi_grammar_frame_at(m, -2 - edge.next);
         edge.frame = to[edge.frame];
         edge.next = frame->edge;
         frame->edge = n_edges;
-        *sampi_edge_at(m, n_edges++) = edge;
+        *sampi_grammar_edge_at(m, n_edges++) = edge;
     }
-    for (int32_t i = 0; i < sampi_n_kept_items(m); i++)
-        sampi_kept_item_at(m, i)->frame = to[sampi_kept_item_at(m, i)->frame];
+    for (int32_t i = 0; i < sampi_grammar_n_kept_items(m); i++)
+        sampi_grammar_kept_item_at(m, i)->frame = to[sampi_grammar_kept_item_at(m, i)->frame];
     m->edges.n = n_edges;
     m->frames.n = m->n_reachable = kept;
 }
 
 /* Copies an array to one of m's, in the memory that it has. */
-static void sampi_assign_vec(sampi_matcher *m, sampi_vec *to, const sampi_vec *from, size_t width)
+static void sampi_grammar_assign_vec(sampi_matcher *m, sampi_vec *to, const sampi_vec *from, size_t width)
 {
     to->n = 0;
     if (from->n == 0) return;
-    if (from->n > to->cap && !(to->cap ? sampi_vec_grow : sampi_vec_move)(to, width, from->n)) {
-        sampi_fault(&m->d, SAMP_E_NOMEM);
+    if (from->n > to->cap && !(to->cap ? sampi_grammar_vec_grow : sampi_grammar_vec_move)(to, width, from->n)) {
+        sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
         return;
     }
     memcpy(to->data, from->data, (size_t)from->n * width);
@@ -27592,54 +27725,55 @@ static void sampi_assign_vec(sampi_matcher *m, sampi_vec *to, const sampi_vec *f
 }
 
 /* Returns a copy of an array. If there is no memory, the copy is empty and an error is recorded. */
-static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
+static sampi_vec sampi_grammar_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
     vec.account = &m->d.account;
-    sampi_assign_vec(m, &vec, from, width);
+    sampi_grammar_assign_vec(m, &vec, from, width);
     return vec;
 }
 
 /* Frees memory that is not needed any more. */
-static void sampi_trim(sampi_matcher *m)
+static void sampi_grammar_trim(sampi_matcher *m)
 {
-    sampi_trim_workspace(m, true);
-    if (m->begun.cache) sampi_drop_unfinished(m);
-    sampi_vec_trim(&m->frames, sizeof(sampi_frame));
-    sampi_vec_trim(&m->edges, sizeof(sampi_edge));
-    sampi_vec_trim(&m->past, sizeof(sampi_item));
-    sampi_vec_trim(&m->past_n, sizeof(int32_t));
-    sampi_vec_trim(&m->history, sizeof(samp_token));
-    sampi_vec_trim(&m->text, 1);
-    if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
+    sampi_grammar_trim_workspace(m, true);
+    if (m->begun.cache) sampi_grammar_drop_unfinished(m);
+    sampi_grammar_vec_trim(&m->frames, sizeof(sampi_frame));
+    sampi_grammar_vec_trim(&m->edges, sizeof(sampi_edge));
+    sampi_grammar_vec_trim(&m->past, sizeof(sampi_item));
+    sampi_grammar_vec_trim(&m->past_n, sizeof(int32_t));
+    sampi_grammar_vec_trim(&m->history, sizeof(samp_token));
+    sampi_grammar_vec_trim(&m->text, 1);
+    if (m->past.n == 0) sampi_grammar_vec_trim(&m->items, sizeof(sampi_item));
 }
 
 /* Makes the position at the beginning of a text. */
-static void sampi_begin_text(sampi_matcher *m)
+static void sampi_grammar_begin_text(sampi_matcher *m)
 {
     m->frames.n = m->n_reachable = 1;
     m->edges.n = m->items.n = m->text.n = 0;
-    sampi_begin_step(m);
-    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
-    sampi_close(m, 0);
+    sampi_grammar_begin_step(m);
+    sampi_grammar_add_item(m, sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, m->grammar->root)->body),
+                           0);
+    sampi_grammar_close(m, 0);
     m->n_now = m->items.n;
 }
 
 /* Forgets the position; the next call computes it again. past_n still says how many positions are kept, and for which
    tokens. */
-static void sampi_forget_position(sampi_matcher *m)
+static void sampi_grammar_forget_position(sampi_matcher *m)
 {
     m->position_cache = 0;
     m->frames.n = m->n_reachable = 1;
     m->edges.n = m->items.n = m->n_now = m->past.n = 0;
 }
 
-static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n);
-static int sampi_accept_once(sampi_matcher *m, samp_token token);
+static bool sampi_grammar_keep_items(sampi_matcher *m, const void *items, int32_t n);
+static int sampi_grammar_accept_once(sampi_matcher *m, samp_token token);
 
 /* Reads the text again, in the cache of this call. */
-static void sampi_read_again(sampi_matcher *m)
+static void sampi_grammar_read_again(sampi_matcher *m)
 {
     enum { AGAIN = 64 };
     const int32_t n = m->history.n;
@@ -27648,22 +27782,22 @@ static void sampi_read_again(sampi_matcher *m)
     int32_t *size = (int32_t *)m->past_n.data, led = 0, place = 0;
     /* led: the number of the last tokens before which the position is kept */
     for (int32_t i = 0; i < m->past_n.n; i++) led += size[i] != SAMPI_POSITION_SAME;
-    sampi_forget_position(m);
-    sampi_begin_text(m);
-    sampi_lazy_reset(&m->lazy);
+    sampi_grammar_forget_position(m);
+    sampi_grammar_begin_text(m);
+    sampi_grammar_lazy_reset(&m->lazy);
     m->rereading = true;
     m->d.budget += extra;
     for (int32_t i = 0; i < n && !m->d.status; i++) {
         m->history.n = i;
         if (i >= n - led) {
             while (size[place] == SAMPI_POSITION_SAME) place++;
-            if (!sampi_keep_items(m, m->items.data, m->n_now)) break;
+            if (!sampi_grammar_keep_items(m, m->items.data, m->n_now)) break;
             size[place++] = m->lazy.waiting ? SAMPI_POSITION_SAME - 1 - m->n_now : m->n_now;
         }
-        const int status = sampi_accept_once(m, ((const samp_token *)m->history.data)[i]);
-        if (status) sampi_fault(&m->d, status);
+        const int status = sampi_grammar_accept_once(m, ((const samp_token *)m->history.data)[i]);
+        if (status) sampi_grammar_fault(&m->d, status);
         m->items.n = m->n_now;
-        if (m->frames.n > 2 * m->n_reachable + 64) sampi_sweep_frames(m);
+        if (m->frames.n > 2 * m->n_reachable + 64) sampi_grammar_sweep_frames(m);
     }
     m->rereading = false;
     m->history.n = n;
@@ -27671,7 +27805,7 @@ static void sampi_read_again(sampi_matcher *m)
     m->d.budget = left < budget ? left : budget;
     SAMPI_COUNT_STEPS(extra - left + m->d.budget);
     if (m->d.status) {
-        sampi_forget_position(m);
+        sampi_grammar_forget_position(m);
         m->lazy.waiting = waiting;
     } else {
         m->position_cache = m->cache->serial;
@@ -27679,39 +27813,40 @@ static void sampi_read_again(sampi_matcher *m)
 }
 
 /* Gives the position the numbers of this call's cache, if that cache has taken over all its states and nodes. */
-static bool sampi_renumber_position(sampi_matcher *m)
+static bool sampi_grammar_renumber_position(sampi_matcher *m)
 {
     const sampi_cache *cache = m->cache;
     if (!m->position_cache || cache->moved_from != m->position_cache) return false;
-    sampi_sweep_frames(m);
+    sampi_grammar_sweep_frames(m);
     const int32_t *nodes = cache->moved, *states = cache->moved + cache->moved_states, own = m->grammar->tree.nodes.n;
-    for (int32_t i = 0; i < sampi_n_kept_items(m); i++)
-        if (!states[sampi_kept_item_at(m, i)->state]) return false;
+    for (int32_t i = 0; i < sampi_grammar_n_kept_items(m); i++)
+        if (!states[sampi_grammar_kept_item_at(m, i)->state]) return false;
     for (int32_t i = 0; i < m->edges.n; i++) {
-        const sampi_node then = sampi_edge_at(m, i)->then;
+        const sampi_node then = sampi_grammar_edge_at(m, i)->then;
         if (then >= own && !nodes[then]) return false;
     }
-    for (int32_t i = 0; i < sampi_n_kept_items(m); i++) {
-        sampi_item *item = sampi_kept_item_at(m, i);
+    for (int32_t i = 0; i < sampi_grammar_n_kept_items(m); i++) {
+        sampi_item *item = sampi_grammar_kept_item_at(m, i);
         item->state = states[item->state];
     }
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = nodes[sampi_edge_at(m, i)->then];
+    for (int32_t i = 0; i < m->edges.n; i++)
+        sampi_grammar_edge_at(m, i)->then = nodes[sampi_grammar_edge_at(m, i)->then];
     m->position_cache = cache->serial;
     return true;
 }
 
 /* Sets the matcher back to its state between two calls, with the position in this call's cache of states. */
-static void sampi_enter_cache(sampi_matcher *m, sampi_attempt *turn)
+static void sampi_grammar_enter_cache(sampi_matcher *m, sampi_attempt *turn)
 {
     m->d.status = SAMP_OK;
     m->d.account.full = false;
     m->d.work.n = 0;
     m->items.n = m->n_now;
-    if (m->position_cache != m->cache->serial && !sampi_renumber_position(m))
-        sampi_read_again(m);
+    if (m->position_cache != m->cache->serial && !sampi_grammar_renumber_position(m))
+        sampi_grammar_read_again(m);
     else if (m->frames.n > 2 * m->n_reachable + 64)
-        sampi_sweep_frames(m);
-    turn->before = sampi_mark(m);
+        sampi_grammar_sweep_frames(m);
+    turn->before = sampi_grammar_mark(m);
 }
 
 /* Returns whether the cache of states exceeds its limit, because the limit was lowered or other data needs more memory.
@@ -27725,7 +27860,7 @@ static bool sampi_cache_is_large(const sampi_matcher *m)
 }
 
 /* Returns whether a new cache has room for all that the call's cache has, and more, within a quarter of the limit. */
-static bool sampi_can_keep_all(const sampi_matcher *m)
+static bool sampi_grammar_can_keep_all(const sampi_matcher *m)
 {
     int32_t room[4], used[4];
     size_t size[SAMPI_CACHE_PARTS];
@@ -27747,12 +27882,12 @@ static bool sampi_can_keep_all(const sampi_matcher *m)
 }
 
 /* Gets more memory for a call that found no room in its cache. */
-static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
+static bool sampi_grammar_more_room(sampi_matcher *m, sampi_attempt *turn)
 {
     enum { LARGER = 1, KEPT = LARGER + 12, WIDE, EMPTY = WIDE + 3, OWN, ROUNDS = 3 };
     const size_t before = m->cache ? m->cache->fixed + m->cache->most : 0;
     const bool crowded = !m->own && m->cache && SAMPI_INT_GET(&m->cache->n_calls) > 1;
-    if (m->warming && !sampi_can_keep_all(m)) return false;
+    if (m->warming && !sampi_grammar_can_keep_all(m)) return false;
     if (m->warming) turn->n = 0;
     if (turn->n < EMPTY) {
         turn->n++;
@@ -27761,26 +27896,26 @@ static bool sampi_more_room(sampi_matcher *m, sampi_attempt *turn)
     } else {
         if (m->past_n.n == 0 && turn->again == ROUNDS) return false;
         turn->again += m->past_n.n == 0;
-        sampi_vec_free(&m->past);
-        sampi_vec_free(&m->past_n);
+        sampi_grammar_vec_free(&m->past);
+        sampi_grammar_vec_free(&m->past_n);
         turn->n = LARGER;
     }
     if (m->position_cache) {
-        sampi_drop(m, turn->before);
+        sampi_grammar_drop(m, turn->before);
         m->items.n = m->n_now;
-        sampi_sweep_frames(m);
-        turn->before = sampi_mark(m);
+        sampi_grammar_sweep_frames(m);
+        turn->before = sampi_grammar_mark(m);
     }
-    sampi_trim(m);
+    sampi_grammar_trim(m);
     m->d.status = SAMP_OK;
     m->d.account.full = false;
     const bool own = m->own || (turn->n > EMPTY && crowded),
-               found = own               ? sampi_use_private_cache(m)
-                       : turn->n < WIDE  ? sampi_renew_cache(m, 2, SAMPI_CACHE_USUAL)
-                       : turn->n == WIDE ? sampi_renew_cache(m, 4, SAMPI_CACHE_WIDE)
-                                         : sampi_renew_cache(m, 0, SAMPI_CACHE_WHOLE);
+               found = own               ? sampi_grammar_use_private_cache(m)
+                       : turn->n < WIDE  ? sampi_grammar_renew_cache(m, 2, SAMPI_CACHE_USUAL)
+                       : turn->n == WIDE ? sampi_grammar_renew_cache(m, 4, SAMPI_CACHE_WIDE)
+                                         : sampi_grammar_renew_cache(m, 0, SAMPI_CACHE_WHOLE);
     if (turn->n < KEPT && (!found || m->cache->fixed + m->cache->most <= before + before / 4)) turn->n = KEPT;
-    if (found) sampi_enter_cache(m, turn);
+    if (found) sampi_grammar_enter_cache(m, turn);
     return true;
 }
 
@@ -27789,19 +27924,19 @@ static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn)
 {
     if (turn->n == 0) {
         turn->n = 1;
-        if (!sampi_begin_call(m)) return false;
+        if (!sampi_grammar_begin_call(m)) return false;
         m->d.budget = m->max_steps;
         m->items.n = m->n_now;
-        turn->before = sampi_mark(m);
-        if (sampi_use_cache(m, NULL, NULL) &&
-            (!sampi_cache_is_large(m) || sampi_renew_cache(m, 2, SAMPI_CACHE_USUAL))) {
-            sampi_enter_cache(m, turn);
+        turn->before = sampi_grammar_mark(m);
+        if (sampi_grammar_use_cache(m, NULL, NULL) &&
+            (!sampi_cache_is_large(m) || sampi_grammar_renew_cache(m, 2, SAMPI_CACHE_USUAL))) {
+            sampi_grammar_enter_cache(m, turn);
             if (!m->d.status) return true;
         }
     }
-    while (m->d.status == SAMP_E_FULL && m->d.account.full && sampi_more_room(m, turn))
+    while (m->d.status == SAMP_E_FULL && m->d.account.full && sampi_grammar_more_room(m, turn))
         if (!m->d.status) return true;
-    sampi_end_call(m);
+    sampi_grammar_end_call(m);
     return false;
 }
 
@@ -27820,29 +27955,29 @@ static int sampi_matcher_find_position(sampi_matcher *m)
   The matcher keeps its position before each of the last tokens, so that samp_rollback can go back. */
 
 /* Appends n items to the items of the kept positions. Returns false if there is no memory. */
-static bool sampi_keep_items(sampi_matcher *m, const void *items, int32_t n)
+static bool sampi_grammar_keep_items(sampi_matcher *m, const void *items, int32_t n)
 {
-    sampi_item *room = n ? (sampi_item *)sampi_append(&m->d, &m->past, sizeof *room, n) : NULL;
+    sampi_item *room = n ? (sampi_item *)sampi_grammar_append(&m->d, &m->past, sizeof *room, n) : NULL;
     if (room) memcpy(room, items, (size_t)n * sizeof *room);
     return room || n == 0;
 }
 
 /* Keeps a position of the parser for rollback; this is the last step that can fail when a token is accepted. n is
-   stored in past_n; sampi_position_size(n) is the number of items. */
-static bool sampi_keep_position(sampi_matcher *m, const void *items, int32_t n)
+   stored in past_n; sampi_grammar_position_size(n) is the number of items. */
+static bool sampi_grammar_keep_position(sampi_matcher *m, const void *items, int32_t n)
 {
-    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_position_size(n);
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_grammar_position_size(n);
     if (m->rereading) return true;
     if (m->past_n.n >= 2 * m->depth)
-        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_position_size(size[cut]);
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_grammar_position_size(size[cut]);
     if (cut) {
         m->past_n.n -= cut;
         m->past.n -= gone;
         memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
-    const bool kept = sampi_keep_items(m, items, n_items);
-    size = kept && !m->d.status ? (int32_t *)sampi_append(&m->d, &m->past_n, sizeof *size, 1) : NULL;
+    const bool kept = sampi_grammar_keep_items(m, items, n_items);
+    size = kept && !m->d.status ? (int32_t *)sampi_grammar_append(&m->d, &m->past_n, sizeof *size, 1) : NULL;
     if (kept && !size) m->past.n -= n_items;
     if (size) *size = n;
     return size != NULL;
@@ -27869,7 +28004,7 @@ static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback
         if (size[i] == SAMPI_POSITION_SAME) continue;
         to->tokens++;
         to->waiting = size[i] < SAMPI_POSITION_SAME;
-        to->n_now = sampi_position_size(size[i]);
+        to->n_now = sampi_grammar_position_size(size[i]);
         to->items -= to->n_now;
     }
     m->d.status = SAMP_OK;
@@ -27877,14 +28012,14 @@ static int sampi_matcher_find_target(sampi_matcher *m, int32_t n, sampi_rollback
     if (!m->position_cache) to->items = to->n_now = 0; /* the position is not known; the next call computes it */
     /* no limit: the items mostly fit, as they did before; a clone's array may be smaller */
     m->d.account.allowance = SIZE_MAX;
-    if (to->n_now > m->n_now) sampi_append(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    if (to->n_now > m->n_now) sampi_grammar_append(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
     m->d.account.allowance = 0;
     m->items.n = m->n_now;
     return m->d.status;
 }
 
 /* Returns the bytes of token i of the text, and their number. */
-static const uint8_t *sampi_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
+static const uint8_t *sampi_grammar_history_bytes(const sampi_matcher *m, int32_t i, size_t *n)
 {
     const samp_vocab *vocab = m->index->vocab;
     *n = 0;
@@ -27900,22 +28035,22 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
     if (to.tokens && to.n_now)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
     m->items.n = m->n_now = to.n_now;
-    sampi_discard_prepared(m);
+    sampi_grammar_discard_prepared(m);
     m->past.n = to.items;
     m->past_n.n -= n;
     for (int32_t i = m->history.n - to.tokens; i < m->history.n && m->grammar->unique; i++) {
         size_t n_bytes;
-        (void)sampi_history_bytes(m, i, &n_bytes);
+        (void)sampi_grammar_history_bytes(m, i, &n_bytes);
         m->text.n = !to.waiting && (size_t)m->text.n > n_bytes ? m->text.n - (int32_t)n_bytes : 0;
     }
     m->history.n -= to.tokens;
     if (to.waiting && to.tokens) {
-        sampi_lazy_reset(&m->lazy);
+        sampi_grammar_lazy_reset(&m->lazy);
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
-            const uint8_t *bytes = sampi_history_bytes(m, i, &n_bytes);
-            const sampi_threads threads = sampi_run_threads(&m->lazy, bytes, n_bytes);
-            sampi_keep_threads(&m->lazy, &threads, n_bytes);
+            const uint8_t *bytes = sampi_grammar_history_bytes(m, i, &n_bytes);
+            const sampi_threads threads = sampi_grammar_run_threads(&m->lazy, bytes, n_bytes);
+            sampi_grammar_keep_threads(&m->lazy, &threads, n_bytes);
         }
     }
     return SAMP_OK;
@@ -27928,26 +28063,26 @@ static int sampi_matcher_rollback(sampi_matcher *m, int32_t n)
 static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
 
 /* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. */
-static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
+static bool sampi_grammar_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
     for (; i < m->history.n && !m->d.status; i++, skip = 0) {
         int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
         if (m->items.n <= first) return false;
-        sampi_set_position(m, first);
+        sampi_grammar_set_position(m, first);
     }
     return !m->d.status;
 }
 
 /* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
-static bool sampi_replay_text(sampi_matcher *m, int32_t start)
+static bool sampi_grammar_replay_text(sampi_matcher *m, int32_t start)
 {
     size_t n, before = 0;
     int32_t i = 0;
     for (; i < m->history.n; i++, before += n) {
-        sampi_history_bytes(m, i, &n);
+        sampi_grammar_history_bytes(m, i, &n);
         if (before + n > (size_t)start) break;
     }
-    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
+    return sampi_grammar_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
 }
 
 /* ---- the tokens that a waiting grammar refuses ---- */
@@ -27967,71 +28102,73 @@ typedef struct sampi_trigger_walk {
 } sampi_trigger_walk;
 
 /* Are the threads idle, and does no program match? */
-static bool sampi_is_idle(const sampi_lazy *z, const sampi_trigger_walk *walk, const sampi_threads *threads)
+static bool sampi_grammar_is_idle(const sampi_lazy *z, const sampi_trigger_walk *walk, const sampi_threads *threads)
 {
-    const size_t size = (size_t)sampi_thread_size(z);
+    const size_t size = (size_t)sampi_grammar_thread_size(z);
     bool idle = walk->has_idle && threads->n == walk->idle.n;
     for (int32_t i = 0; i < threads->n && idle; i++)
         idle = threads->at[(size_t)i * size + SAMPI_THREAD_OP] == ((const int32_t *)walk->idle.data)[i];
-    for (int32_t i = 0; i < z->programs.n && idle; i++) idle = sampi_thread_matches(z)[i] < 0;
+    for (int32_t i = 0; i < z->programs.n && idle; i++) idle = sampi_grammar_thread_matches(z)[i] < 0;
     return idle;
 }
 
 /* Finds the idle operations: those behind a byte after which most bytes change nothing. */
-static void sampi_find_idle(sampi_matcher *m, sampi_trigger_walk *walk)
+static void sampi_grammar_find_idle(sampi_matcher *m, sampi_trigger_walk *walk)
 {
     sampi_lazy *z = &m->lazy;
-    const size_t size = (size_t)sampi_thread_size(z);
-    sampi_threads once = { sampi_thread_list(z, 1), 0 }, twice = { sampi_thread_list(z, 2), 0 };
-    for (int first = 0, n_stay = 0; first < 256 && n_stay < 128 && sampi_step(&m->d); first += 17) {
-        const sampi_threads live = sampi_live_threads(z);
-        const bool matches = sampi_end_token(z, &live, &once, (uint8_t)first, z->length + 1) >= 0;
+    const size_t size = (size_t)sampi_grammar_thread_size(z);
+    sampi_threads once = { sampi_grammar_thread_list(z, 1), 0 }, twice = { sampi_grammar_thread_list(z, 2), 0 };
+    for (int first = 0, n_stay = 0; first < 256 && n_stay < 128 && sampi_grammar_step(&m->d); first += 17) {
+        const sampi_threads live = sampi_grammar_live_threads(z);
+        const bool matches = sampi_grammar_end_token(z, &live, &once, (uint8_t)first, z->length + 1) >= 0;
         walk->idle.n = 0;
-        int32_t *ops = once.n ? (int32_t *)sampi_append(&m->d, &walk->idle, sizeof *ops, once.n) : NULL;
+        int32_t *ops = once.n ? (int32_t *)sampi_grammar_append(&m->d, &walk->idle, sizeof *ops, once.n) : NULL;
         if (once.n && !ops) return;
         for (int32_t i = 0; i < once.n; i++) ops[i] = once.at[(size_t)i * size + SAMPI_THREAD_OP];
         walk->has_idle = true;
-        walk->has_idle = !matches && sampi_is_idle(z, walk, &once);
+        walk->has_idle = !matches && sampi_grammar_is_idle(z, walk, &once);
         for (int byte = n_stay = 0; byte < 256 && walk->has_idle; byte++) {
-            sampi_step_threads(z, &once, &twice, (uint8_t)byte, z->length + 2, false);
-            walk->stays[byte] = sampi_is_idle(z, walk, &twice);
+            sampi_grammar_step_threads(z, &once, &twice, (uint8_t)byte, z->length + 2, false);
+            walk->stays[byte] = sampi_grammar_is_idle(z, walk, &twice);
             n_stay += walk->stays[byte];
-            sampi_clear_matches(z);
+            sampi_grammar_clear_matches(z);
         }
     }
 }
 
 /* Keeps the threads of a level of the walk. */
-static void sampi_keep_level(sampi_matcher *m, sampi_trigger_walk *walk, uint32_t depth, const sampi_threads *threads)
+static void sampi_grammar_keep_level(sampi_matcher *m, sampi_trigger_walk *walk, uint32_t depth,
+                                     const sampi_threads *threads)
 {
     const sampi_lazy *z = &m->lazy;
-    const int32_t size = sampi_thread_size(z), n_programs = z->programs.n;
-    walk->n[depth] = sampi_is_idle(z, walk, threads) ? -1 : threads->n;
+    const int32_t size = sampi_grammar_thread_size(z), n_programs = z->programs.n;
+    walk->n[depth] = sampi_grammar_is_idle(z, walk, threads) ? -1 : threads->n;
     walk->lists.n = walk->at[depth];
     if (walk->n[depth] < 0) return;
-    int32_t *room = (int32_t *)sampi_append(&m->d, &walk->lists, sizeof *room, n_programs + threads->n * size);
+    int32_t *room = (int32_t *)sampi_grammar_append(&m->d, &walk->lists, sizeof *room,
+                                                    n_programs + threads->n * size);
     if (!room) return;
-    memcpy(room, sampi_thread_matches(z), (size_t)n_programs * sizeof *room);
+    memcpy(room, sampi_grammar_thread_matches(z), (size_t)n_programs * sizeof *room);
     memcpy(room + n_programs, threads->at, (size_t)threads->n * (size_t)size * sizeof *room);
 }
 
-static void sampi_add_trigger(sampi_matcher *m, sampi_trigger_walk *walk, samp_token token, int32_t start)
+static void sampi_grammar_add_trigger(sampi_matcher *m, sampi_trigger_walk *walk, samp_token token, int32_t start)
 {
-    sampi_trigger *found = (sampi_trigger *)sampi_append(&m->d, &walk->found, sizeof *found, 1);
+    sampi_trigger *found = (sampi_trigger *)sampi_grammar_append(&m->d, &walk->found, sizeof *found, 1);
     if (!found) return;
     found->token = token;
     found->start = start;
 }
 
 /* Walks over a trie, the nodes [i, end) below its root. */
-static void sampi_walk_triggers(sampi_matcher *m, sampi_trigger_walk *walk, uint32_t i, uint32_t end)
+static void sampi_grammar_walk_triggers(sampi_matcher *m, sampi_trigger_walk *walk, uint32_t i, uint32_t end)
 {
     sampi_lazy *z = &m->lazy;
     const uint32_t *nodes = m->index->nodes;
-    const int32_t size = sampi_thread_size(z), n_programs = z->programs.n;
-    const sampi_threads live = sampi_live_threads(z);
+    const int32_t size = sampi_grammar_thread_size(z), n_programs = z->programs.n;
+    const sampi_threads live = sampi_grammar_live_threads(z);
     walk->at[0] = 0;
-    sampi_keep_level(m, walk, 0, &live);
+    sampi_grammar_keep_level(m, walk, 0, &live);
     for (; i < end && !m->d.status; i++) {
         const uint32_t head = nodes[2 * (size_t)i], depth = nodes[2 * (size_t)i + 1] & 1023, token = head >> 8;
         const uint8_t byte = (uint8_t)head;
@@ -28042,81 +28179,81 @@ static void sampi_walk_triggers(sampi_matcher *m, sampi_trigger_walk *walk, uint
             walk->n[depth] = -1;
             continue;
         }
-        if (!sampi_step(&m->d)) break;
+        if (!sampi_grammar_step(&m->d)) break;
         int32_t start = -1;
         sampi_threads from = { NULL, before };
         if (before < 0) {
-            from = sampi_run_threads(z, walk->path, depth - 1);
+            from = sampi_grammar_run_threads(z, walk->path, depth - 1);
         } else {
             from.at = (int32_t *)walk->lists.data + at + n_programs;
-            memcpy(sampi_thread_matches(z), from.at - n_programs, (size_t)n_programs * sizeof *from.at);
+            memcpy(sampi_grammar_thread_matches(z), from.at - n_programs, (size_t)n_programs * sizeof *from.at);
         }
-        sampi_threads threads = { sampi_thread_list(z, depth % 2 ? 1 : 2), 0 };
+        sampi_threads threads = { sampi_grammar_thread_list(z, depth % 2 ? 1 : 2), 0 };
         if (token == SAMPI_NO_TOKEN)
-            sampi_step_threads(z, &from, &threads, byte, z->length + (int32_t)depth, false);
+            sampi_grammar_step_threads(z, &from, &threads, byte, z->length + (int32_t)depth, false);
         else
-            start = sampi_end_token(z, &from, &threads, byte, z->length + (int32_t)depth);
-        sampi_keep_level(m, walk, depth, &threads);
-        if (start >= 0) sampi_add_trigger(m, walk, (samp_token)token, start);
+            start = sampi_grammar_end_token(z, &from, &threads, byte, z->length + (int32_t)depth);
+        sampi_grammar_keep_level(m, walk, depth, &threads);
+        if (start >= 0) sampi_grammar_add_trigger(m, walk, (samp_token)token, start);
     }
 }
 
 /* Does the grammar, at its beginning, refuse a token without its first `skip` bytes? */
-static bool sampi_begins_without(sampi_matcher *m, samp_token token, size_t skip)
+static bool sampi_grammar_begins_without(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
     const samp_vocab *vocab = m->index->vocab;
     (void)vocab->token_bytes(vocab, token, &n);
     if (skip >= n && skip > 0) return false;
-    const sampi_level before = sampi_mark(m);
+    const sampi_level before = sampi_grammar_mark(m);
     const int32_t first = sampi_matcher_try(m, token, skip);
     const bool refuses = m->items.n <= first && n > 0;
-    sampi_drop(m, before);
+    sampi_grammar_drop(m, before);
     return refuses;
 }
 
-static void sampi_add_refused(sampi_matcher *m, samp_token token)
+static void sampi_grammar_add_refused(sampi_matcher *m, samp_token token)
 {
-    samp_token *refused = (samp_token *)sampi_append(&m->d, &m->lazy.refused, sizeof *refused, 1);
+    samp_token *refused = (samp_token *)sampi_grammar_append(&m->d, &m->lazy.refused, sizeof *refused, 1);
     if (refused) *refused = token;
 }
 
 /* Adds the refused ones of the tokens found whose trigger began before the token. */
-static void sampi_refuse_begun(sampi_matcher *m, const sampi_trigger_walk *walk)
+static void sampi_grammar_refuse_begun(sampi_matcher *m, const sampi_trigger_walk *walk)
 {
     sampi_trigger *found = (sampi_trigger *)walk->found.data, *end = found + walk->found.n;
-    const sampi_level before = sampi_mark(m);
-    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    const sampi_level before = sampi_grammar_mark(m);
+    sampi_vec items = sampi_grammar_copy_vec(m, &m->items, sizeof(sampi_item));
     for (; found < end && !m->d.status; found++) {
         const int32_t start = found->start;
         if (start < 0 || start >= m->lazy.length) continue;
-        const bool reads = sampi_replay_text(m, start);
+        const bool reads = sampi_grammar_replay_text(m, start);
         for (sampi_trigger *same = found; same < end && !m->d.status; same++) {
             if (same->start != start) continue;
-            if (!reads || sampi_begins_without(m, same->token, 0)) sampi_add_refused(m, same->token);
+            if (!reads || sampi_grammar_begins_without(m, same->token, 0)) sampi_grammar_add_refused(m, same->token);
             same->start = -1;
         }
-        sampi_drop(m, before);
+        sampi_grammar_drop(m, before);
         m->n_now = items.n;
         if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
     }
-    sampi_vec_free(&items);
+    sampi_grammar_vec_free(&items);
 }
 
 /* Makes the list of refused tokens. *depends: whether the list depends on more of the text than the threads. */
-static void sampi_make_refused(sampi_matcher *m, bool *depends)
+static void sampi_grammar_make_refused(sampi_matcher *m, bool *depends)
 {
     sampi_lazy *z = &m->lazy;
     const samp_vocab *vocab = m->index->vocab;
     sampi_trigger_walk walk;
-    walk.lists = walk.idle = walk.found = sampi_vec_like(&m->d.work);
+    walk.lists = walk.idle = walk.found = sampi_grammar_vec_like(&m->d.work);
     walk.has_idle = *depends = false;
     memset(walk.stays, 0, sizeof walk.stays);
     z->refused.n = 0;
     if (z->programs.n) {
-        sampi_find_idle(m, &walk);
-        sampi_walk_triggers(m, &walk, 1, m->index->n_plain);
-        sampi_walk_triggers(m, &walk, m->index->n_plain + 1, m->index->n_nodes);
+        sampi_grammar_find_idle(m, &walk);
+        sampi_grammar_walk_triggers(m, &walk, 1, m->index->n_plain);
+        sampi_grammar_walk_triggers(m, &walk, m->index->n_plain + 1, m->index->n_nodes);
     }
     for (size_t i = 0; i < vocab->n_eog && z->programs.n && !m->d.status; i++) { /* the tries do not have them */
         size_t n = 0;
@@ -28124,58 +28261,61 @@ static void sampi_make_refused(sampi_matcher *m, bool *depends)
         if (token < 0 || (uint32_t)token >= m->index->n_vocab) continue;
         const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
         sampi_threads threads;
-        const int32_t start = n && n <= SAMPI_MAX_PIECE ? sampi_read_token(z, bytes, n, &threads) : -1;
-        if (start >= 0) sampi_add_trigger(m, &walk, token, start);
+        const int32_t start = n && n <= SAMPI_MAX_PIECE ? sampi_grammar_read_token(z, bytes, n, &threads) : -1;
+        if (start >= 0) sampi_grammar_add_trigger(m, &walk, token, start);
     }
     for (int32_t i = 0; i < walk.found.n && !m->d.status; i++) {
         sampi_trigger *found = (sampi_trigger *)walk.found.data + i;
-        if (sampi_is_trigger(z, found->token)) found->start = -1;
+        if (sampi_grammar_is_trigger(z, found->token)) found->start = -1;
         *depends = *depends || (found->start >= 0 && found->start < z->length);
-        if (found->start >= z->length && sampi_begins_without(m, found->token, (size_t)(found->start - z->length)))
-            sampi_add_refused(m, found->token);
+        if (found->start >= z->length &&
+            sampi_grammar_begins_without(m, found->token, (size_t)(found->start - z->length)))
+            sampi_grammar_add_refused(m, found->token);
     }
     for (int32_t i = 0; i < z->tokens.n && !m->d.status; i++) {
         const samp_token token = ((const samp_token *)z->tokens.data)[i];
-        if (sampi_begins_without(m, token, 0)) sampi_add_refused(m, token);
+        if (sampi_grammar_begins_without(m, token, 0)) sampi_grammar_add_refused(m, token);
     }
-    if (*depends && !m->d.status) sampi_refuse_begun(m, &walk);
-    sampi_vec_free(&walk.lists);
-    sampi_vec_free(&walk.idle);
-    sampi_vec_free(&walk.found);
+    if (*depends && !m->d.status) sampi_grammar_refuse_begun(m, &walk);
+    sampi_grammar_vec_free(&walk.lists);
+    sampi_grammar_vec_free(&walk.idle);
+    sampi_grammar_vec_free(&walk.found);
 }
 
 /* Returns number i of the key of the present threads. */
-static int32_t sampi_refused_key(const sampi_lazy *z, const sampi_threads *live, int32_t i)
+static int32_t sampi_grammar_refused_key(const sampi_lazy *z, const sampi_threads *live, int32_t i)
 {
     if (i == 0) return z->length == 0;
     const int32_t x = live->at[i - 1];
-    if ((i - 1) % sampi_thread_size(z) < SAMPI_THREAD_START || x <= 0) return x;
+    if ((i - 1) % sampi_grammar_thread_size(z) < SAMPI_THREAD_START || x <= 0) return x;
     return x < z->length ? 1 : 2;
 }
 
 /* Finds the tokens that the waiting grammar refuses now (lazy.refused). Returns a status. */
-static int sampi_find_refused(sampi_matcher *m)
+static int sampi_grammar_find_refused(sampi_matcher *m)
 {
     sampi_lazy *z = &m->lazy;
-    const sampi_threads live = sampi_live_threads(z);
-    const int32_t n = 1 + live.n * sampi_thread_size(z);
+    const sampi_threads live = sampi_grammar_live_threads(z);
+    const int32_t n = 1 + live.n * sampi_grammar_thread_size(z);
     int32_t same = 0;
     bool depends = false;
-    while (same < n && z->key.n == n && ((const int32_t *)z->key.data)[same] == sampi_refused_key(z, &live, same))
+    while (same < n && z->key.n == n &&
+           ((const int32_t *)z->key.data)[same] == sampi_grammar_refused_key(z, &live, same))
         same++;
     if (same == n) return SAMP_OK;
     z->key.n = 0;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
-        sampi_make_refused(m, &depends);
+        sampi_grammar_make_refused(m, &depends);
         z->key.n = 0;
-        int32_t *key = depends || m->d.status ? NULL : (int32_t *)sampi_append(&m->d, &z->key, sizeof *key, n);
-        for (int32_t i = 0; key && i < n; i++) key[i] = sampi_refused_key(z, &live, i);
+        int32_t *key = depends || m->d.status ? NULL
+                                              : (int32_t *)sampi_grammar_append(&m->d, &z->key, sizeof *key, n);
+        for (int32_t i = 0; key && i < n; i++) key[i] = sampi_grammar_refused_key(z, &live, i);
     }
     return m->d.status;
 }
 
 /* Makes the mask of all tokens but the first n refused ones. */
-static void sampi_mask_but(const sampi_matcher *m, int32_t n, uint32_t *bits)
+static void sampi_grammar_mask_but(const sampi_matcher *m, int32_t n, uint32_t *bits)
 {
     memset(bits, 0xff, (size_t)m->index->n_mask * 4);
     if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
@@ -28186,45 +28326,46 @@ static void sampi_mask_but(const sampi_matcher *m, int32_t n, uint32_t *bits)
 }
 
 /* Accepts a token while the grammar waits for its trigger. */
-static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+static int sampi_grammar_accept_waiting(sampi_matcher *m, samp_token token)
 {
     sampi_lazy *z = &m->lazy;
     bool allowed = true, begins = false;
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
-    const sampi_level before = sampi_mark(m);
-    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    const sampi_level before = sampi_grammar_mark(m);
+    sampi_vec items = sampi_grammar_copy_vec(m, &m->items, sizeof(sampi_item));
     if (m->d.status) return m->d.status; /* without the copy the position could not be restored */
-    samp_token *kept = (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1);
+    samp_token *kept = (samp_token *)sampi_grammar_append(&m->d, &m->history, sizeof *kept, 1);
     if (kept) {
         size_t n = 0;
         *kept = token;
-        const uint8_t *bytes = sampi_history_bytes(m, m->history.n - 1, &n);
-        const bool named = sampi_is_trigger(z, token);
-        if (n > SAMPI_MAX_PIECE || z->length > INT32_MAX - 4 * SAMPI_MAX_PIECE) sampi_fault(&m->d, SAMP_E_FULL);
+        const uint8_t *bytes = sampi_grammar_history_bytes(m, m->history.n - 1, &n);
+        const bool named = sampi_grammar_is_trigger(z, token);
+        if (n > SAMPI_MAX_PIECE || z->length > INT32_MAX - 4 * SAMPI_MAX_PIECE)
+            sampi_grammar_fault(&m->d, SAMP_E_FULL);
         if (named || m->d.status) n = 0;
         sampi_threads threads;
-        const int32_t start = sampi_read_token(z, bytes, n, &threads);
+        const int32_t start = sampi_grammar_read_token(z, bytes, n, &threads);
         begins = named || start >= 0;
-        if (named && sampi_begins_without(m, token, 0))
+        if (named && sampi_grammar_begins_without(m, token, 0))
             allowed = false;
         else if (named)
-            (void)sampi_replay(m, m->history.n - 1, 0);
+            (void)sampi_grammar_replay(m, m->history.n - 1, 0);
         else if (begins)
-            allowed = sampi_replay_text(m, start);
-        if (!m->d.status && allowed && sampi_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n) &&
-            !begins)
-            sampi_keep_threads(z, &threads, n);
+            allowed = sampi_grammar_replay_text(m, start);
+        if (!m->d.status && allowed &&
+            sampi_grammar_keep_position(m, items.data, SAMPI_POSITION_SAME - 1 - items.n) && !begins)
+            sampi_grammar_keep_threads(z, &threads, n);
     }
     if (m->d.status || !allowed) {
         if (kept) m->history.n--;
-        sampi_drop(m, before);
+        sampi_grammar_drop(m, before);
         m->n_now = items.n;
         if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
     } else {
         z->waiting = !begins;
         m->items.n = m->n_now;
     }
-    sampi_vec_free(&items);
+    sampi_grammar_vec_free(&items);
     return m->d.status ? m->d.status : allowed ? SAMP_OK : SAMP_E_RANGE;
 }
 
@@ -28234,7 +28375,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
 
 /* Lists the tokens in which something other than white space follows a comma: 4 times the token, + 1 if a quote comes
    before the comma, + 2 if a bracket does. */
-static bool sampi_find_commas(sampi_shared *h)
+static bool sampi_grammar_find_commas(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
     for (samp_token token = 0; token < vocab->n_vocab && h->grammar->unique; token++) {
@@ -28243,8 +28384,8 @@ static bool sampi_find_commas(sampi_shared *h)
         int32_t before = 0;
         if (!bytes || !(h->index->all[token / 32] >> token % 32 & 1)) continue;
         for (; i < n && bytes[i] != ','; i++) before |= bytes[i] == '"' ? 1 : bytes[i] == '[' ? 2 : 0;
-        while (i < n && sampi_is_gap((uint8_t)bytes[i])) i++;
-        int32_t *room = i < n ? (int32_t *)sampi_vec_add(&h->commas, sizeof *room, 1) : NULL;
+        while (i < n && sampi_grammar_is_gap((uint8_t)bytes[i])) i++;
+        int32_t *room = i < n ? (int32_t *)sampi_grammar_vec_add(&h->commas, sizeof *room, 1) : NULL;
         if (i < n && !room) return false;
         if (room) *room = 4 * token + before;
     }
@@ -28253,44 +28394,45 @@ static bool sampi_find_commas(sampi_shared *h)
 
 /* Removes from `bits` the tokens at the nodes [i, end) of a trie, and below them, with which an item becomes one that
    came before. */
-static void sampi_remove_repeated(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first, uint32_t i,
-                                  uint32_t end, uint32_t *bits)
+static void sampi_grammar_remove_repeated(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first,
+                                          uint32_t i, uint32_t end, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
-    for (uint32_t size; i < end && sampi_step(&m->d); i += size) {
+    for (uint32_t size; i < end && sampi_grammar_step(&m->d); i += size) {
         const uint8_t byte = (uint8_t)m->index->nodes[2 * (size_t)i];
-        const bool gap = m->text.n == item && sampi_is_gap(byte); /* white space before the item */
-        const int32_t next = gap ? state : sampi_next(m, state, byte);
+        const bool gap = m->text.n == item && sampi_grammar_is_gap(byte); /* white space before the item */
+        const int32_t next = gap ? state : sampi_grammar_next(m, state, byte);
         size = m->index->nodes[2 * (size_t)i + 1] >> 10;
-        if (!next && how == SAMPI_CAME) sampi_set_below(m, i, bits, false); /* the item ends before this byte */
+        if (!next && how == SAMPI_CAME)
+            sampi_grammar_set_below(m, i, bits, false); /* the item ends before this byte */
         if (!next) continue;
-        if (!gap) sampi_read_text(m, &byte, 1);
-        const int now = m->d.status ? SAMPI_NEW : sampi_compare_again(m, first, item);
-        if (!sampi_can_differ(m, next, item, now, bottom, SAMPI_DIFFERS_WITHIN))
-            sampi_set_below(m, i, bits, false);
+        if (!gap) sampi_grammar_read_text(m, &byte, 1);
+        const int now = m->d.status ? SAMPI_NEW : sampi_grammar_compare_again(m, first, item);
+        if (!sampi_grammar_can_differ(m, next, item, now, bottom, SAMPI_DIFFERS_WITHIN))
+            sampi_grammar_set_below(m, i, bits, false);
         else if (now != SAMPI_NEW)
-            sampi_remove_repeated(m, next, item, now, bottom, i + 1, i + size, bits);
+            sampi_grammar_remove_repeated(m, next, item, now, bottom, i + 1, i + size, bits);
         m->d.work.n = bottom;
         m->text.n -= !gap;
     }
 }
 
 /* Removes from a mask the tokens with which a value would come again in an array where values must differ. */
-static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     bool inside = false, in_string = true;
     for (int32_t i = 1; i < m->frames.n; i++)
-        inside |= sampi_rule_at(&m->d.tree, sampi_frame_at(m, i)->rule)->unique != SAMPI_UNIQUE_NOT;
+        inside |= sampi_grammar_rule_at(&m->d.tree, sampi_grammar_frame_at(m, i)->rule)->unique != SAMPI_UNIQUE_NOT;
     for (int32_t i = 0; i < m->n_now && inside && !m->d.status; i++) {
-        const sampi_item now = *sampi_item_at(m, i);
-        const int32_t array = sampi_array_of(m, now.frame), item = sampi_frame_at(m, now.frame)->from;
+        const sampi_item now = *sampi_grammar_item_at(m, i);
+        const int32_t array = sampi_grammar_array_of(m, now.frame), item = sampi_grammar_frame_at(m, now.frame)->from;
         in_string &= array >= 0 && item < m->text.n && ((const uint8_t *)m->text.data)[item] == '"';
         if (array < 0) continue;
         const int32_t first = m->d.work.n;
-        const int how = sampi_compare_items(m, array, item);
+        const int how = sampi_grammar_compare_items(m, array, item);
         for (int trie = 0; trie < 2 && how != SAMPI_NEW; trie++)
-            sampi_remove_repeated(m, now.state, item, how, first, 1 + (trie ? index->n_plain : 0),
+            sampi_grammar_remove_repeated(m, now.state, item, how, first, 1 + (trie ? index->n_plain : 0),
                                   trie ? index->n_nodes : index->n_plain, bits);
         m->d.work.n = first;
     }
@@ -28298,9 +28440,9 @@ static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits)
         const int32_t listed = ((const int32_t *)m->shared->commas.data)[i], token = listed / 4;
         const bool may = inside ? !in_string || (listed & 1) : (listed & 2) != 0;
         if (!may || !(bits[token / 32] >> token % 32 & 1)) continue;
-        const sampi_level before = sampi_mark(m);
+        const sampi_level before = sampi_grammar_mark(m);
         if (sampi_matcher_try(m, token, 0) == m->items.n) bits[token / 32] &= ~(1u << token % 32);
-        sampi_drop(m, before);
+        sampi_grammar_drop(m, before);
     }
 }
 
@@ -28318,37 +28460,38 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
     bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
     const int32_t before = m->text.n;
-    int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    int32_t first = listed || zero ? sampi_grammar_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     m->text.n = before;
-    if (bytes) sampi_read_text(m, bytes + skip, n - skip);
+    if (bytes) sampi_grammar_read_text(m, bytes + skip, n - skip);
     for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
-            sampi_accept_named(m, token, listed);
+        if (sampi_grammar_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
+            sampi_grammar_accept_named(m, token, listed);
             break;
         }
     return first;
 }
 
 /* Accepts a token; sampi_matcher_accept calls this again if memory ran out. */
-static int sampi_accept_once(sampi_matcher *m, samp_token token)
+static int sampi_grammar_accept_once(sampi_matcher *m, samp_token token)
 {
-    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
-    sampi_level before = sampi_mark(m);
+    if (m->lazy.waiting) return sampi_grammar_accept_waiting(m, token);
+    sampi_level before = sampi_grammar_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
-        sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
+        sampi_grammar_keep_position(m, NULL, SAMPI_POSITION_SAME);
         return m->d.status;
     }
     int32_t first = sampi_matcher_try(m, token, 0);
-    samp_token *kept = m->items.n > first ? (samp_token *)sampi_append(&m->d, &m->history, sizeof *kept, 1) : NULL;
-    if (m->d.status || !kept || !sampi_keep_position(m, m->items.data, m->n_now)) {
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_grammar_append(&m->d, &m->history, sizeof *kept, 1)
+                                          : NULL;
+    if (m->d.status || !kept || !sampi_grammar_keep_position(m, m->items.data, m->n_now)) {
         m->history.n -= kept != NULL;
-        sampi_drop(m, before);
+        sampi_grammar_drop(m, before);
         return m->d.status ? m->d.status : SAMP_E_RANGE;
     }
     *kept = token;
-    sampi_set_position(m, first);
-    sampi_discard_prepared(m);
+    sampi_grammar_set_position(m, first);
+    sampi_grammar_discard_prepared(m);
     return SAMP_OK;
 }
 
@@ -28357,7 +28500,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = SAMP_OK;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
-        status = sampi_accept_once(m, token);
+        status = sampi_grammar_accept_once(m, token);
     return m->d.status ? m->d.status : status;
 }
 
@@ -28365,7 +28508,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_pass(sampi_matcher *m)
 {
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
-        sampi_keep_position(m, NULL, SAMPI_POSITION_SAME);
+        sampi_grammar_keep_position(m, NULL, SAMPI_POSITION_SAME);
     return m->d.status;
 }
 
@@ -28375,18 +28518,18 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
     bool allowed = true;
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return 0;
     if (m->lazy.waiting) {
-        const int status = sampi_find_refused(m);
+        const int status = sampi_grammar_find_refused(m);
         for (int32_t i = 0; i < m->lazy.refused.n && allowed; i++)
             allowed = ((const samp_token *)m->lazy.refused.data)[i] != token;
         return status ? status : allowed;
     }
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
-        sampi_level before = sampi_mark(m);
+        sampi_level before = sampi_grammar_mark(m);
         if (sampi_is_eog(m->index->vocab, token))
             allowed = sampi_matcher_ends(m);
         else
             allowed = sampi_matcher_try(m, token, 0) < m->items.n;
-        sampi_drop(m, before);
+        sampi_grammar_drop(m, before);
     }
     return m->d.status ? m->d.status : allowed;
 }
@@ -28395,9 +28538,9 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->history.n = m->past_n.n = 0;
-    sampi_forget_position(m);
-    sampi_discard_prepared(m);
-    sampi_lazy_reset(&m->lazy);
+    sampi_grammar_forget_position(m);
+    sampi_grammar_discard_prepared(m);
+    sampi_grammar_lazy_reset(&m->lazy);
     return sampi_matcher_find_position(m);
 }
 
@@ -28417,9 +28560,9 @@ static void sampi_matcher_free(sampi_matcher *m)
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     if (!m) return;
     sampi_matcher_vecs(m, &vecs);
-    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
-    sampi_account_free(&m->d.account, m->bits, m->shared->n_mask * 4 + 4); /* the index may be freed */
-    sampi_account_subtract(&m->d.account, sizeof *m);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_grammar_vec_free(vecs[i]);
+    sampi_grammar_account_free(&m->d.account, m->bits, m->shared->n_mask * 4 + 4); /* the index may be freed */
+    sampi_grammar_account_subtract(&m->d.account, sizeof *m);
     (void)SAMPI_INT_ADD(&m->shared->n_users, -1);
     SAMP_FREE(m);
 }
@@ -28429,7 +28572,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
 {
     /* no limit, because making a matcher may exceed the grammar's limit */
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
-    sampi_matcher *m = (sampi_matcher *)sampi_account_allocate(&account, sizeof *m);
+    sampi_matcher *m = (sampi_matcher *)sampi_grammar_account_allocate(&account, sizeof *m);
     if (!m) return NULL;
     memset(m, 0, sizeof *m);
     (void)SAMPI_INT_ADD(&h->n_users, 1);
@@ -28442,7 +28585,7 @@ static sampi_matcher *sampi_matcher_blank(sampi_shared *h)
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->account = &m->d.account;
-    m->bits = (uint32_t *)sampi_account_allocate(&account, (size_t)m->index->n_mask * 4 + 4);
+    m->bits = (uint32_t *)sampi_grammar_account_allocate(&account, (size_t)m->index->n_mask * 4 + 4);
     if (m->bits) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -28456,13 +28599,13 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
                           &m->lazy.threads, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
         vecs[i]->account = &m->d.account;
-        sampi_account_add(&m->d.account, vecs[i]->size);
+        sampi_grammar_account_add(&m->d.account, vecs[i]->size);
     }
 }
 
 /* Returns the token whose text is a text in angle brackets, found by the vocabulary's own function; -1 if the text is
    not exactly one token. */
-static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
+static samp_token sampi_grammar_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
 #ifdef SAMPLING_LLAMA_DECLARED
@@ -28473,16 +28616,16 @@ static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, siz
 }
 
 /* Compares a TEXT node with n bytes. */
-static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
+static int sampi_grammar_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
 {
-    const sampi_expr *e = sampi_at(t, text);
+    const sampi_expr *e = sampi_grammar_at(t, text);
     const size_t length = (size_t)e->b;
-    const int order = memcmp(sampi_bytes_at(t, e->a), bytes, length < n ? length : n);
+    const int order = memcmp(sampi_grammar_bytes_at(t, e->a), bytes, length < n ? length : n);
     return order ? order : (length > n) - (length < n);
 }
 
 /* Sorts TEXT nodes by their bytes with heap sort, which is fast for any order. */
-static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
+static void sampi_grammar_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 {
     for (int32_t top = n / 2, end = n; end > 1;) {
         sampi_node x;
@@ -28494,10 +28637,11 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
         }
         int32_t at = top;
         for (int32_t child; (child = 2 * at + 1) < end; at = child) {
-            const sampi_expr *e = child + 1 < end ? sampi_at(t, texts[child + 1]) : NULL;
-            if (e && sampi_text_order(t, texts[child], sampi_bytes_at(t, e->a), (size_t)e->b) < 0) child++;
-            e = sampi_at(t, x);
-            if (sampi_text_order(t, texts[child], sampi_bytes_at(t, e->a), (size_t)e->b) <= 0) break;
+            const sampi_expr *e = child + 1 < end ? sampi_grammar_at(t, texts[child + 1]) : NULL;
+            if (e && sampi_grammar_text_order(t, texts[child], sampi_grammar_bytes_at(t, e->a), (size_t)e->b) < 0)
+                child++;
+            e = sampi_grammar_at(t, x);
+            if (sampi_grammar_text_order(t, texts[child], sampi_grammar_bytes_at(t, e->a), (size_t)e->b) <= 0) break;
             texts[at] = texts[child];
         }
         texts[at] = x;
@@ -28506,26 +28650,27 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 
 /* Finds the tokens of all texts in angle brackets. h->texts gets these texts, sorted, with their tokens; the token is
    -1 if there is none. */
-static int sampi_find_texts(sampi_shared *h)
+static int sampi_grammar_find_texts(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
     const sampi_tree *t = &h->grammar->tree;
-    sampi_vec nodes = sampi_vec_like(&h->texts);
+    sampi_vec nodes = sampi_grammar_vec_like(&h->texts);
     for (sampi_node n = 0; n < t->nodes.n; n++) {
-        const sampi_expr *e = sampi_at(t, n);
+        const sampi_expr *e = sampi_grammar_at(t, n);
         if (e->kind != SAMPI_NODE_TOKEN || !(e->b & 2)) continue;
-        sampi_node *room = (sampi_node *)sampi_vec_add(&nodes, sizeof *room, 1);
+        sampi_node *room = (sampi_node *)sampi_grammar_vec_add(&nodes, sizeof *room, 1);
         if (room) *room = e->a;
-        if (!room) return sampi_vec_free(&nodes), SAMP_E_NOMEM;
+        if (!room) return sampi_grammar_vec_free(&nodes), SAMP_E_NOMEM;
     }
     const int32_t n_texts = nodes.n;
     const sampi_node *sorted = (const sampi_node *)nodes.data;
-    sampi_named *texts = n_texts ? (sampi_named *)sampi_vec_add(&h->texts, sizeof *texts, n_texts) : NULL;
-    if (n_texts && texts) sampi_sort_texts(t, (sampi_node *)nodes.data, n_texts);
+    sampi_named *texts = n_texts ? (sampi_named *)sampi_grammar_vec_add(&h->texts, sizeof *texts, n_texts) : NULL;
+    if (n_texts && texts) sampi_grammar_sort_texts(t, (sampi_node *)nodes.data, n_texts);
     for (int32_t i = 0; i < n_texts && texts; i++) {
-        const sampi_expr *e = sampi_at(t, sorted[i]);
+        const sampi_expr *e = sampi_grammar_at(t, sorted[i]);
         texts[i].text = sorted[i];
-        texts[i].token = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(t, e->a), (size_t)e->b)
+        texts[i].token = vocab->tokenize ? sampi_grammar_tokenized(
+                                               vocab, (const char *)sampi_grammar_bytes_at(t, e->a), (size_t)e->b)
                                          : -1;
     }
     for (samp_token token = 0; token < vocab->n_vocab && texts && !vocab->tokenize; token++) {
@@ -28534,48 +28679,48 @@ static int sampi_find_texts(sampi_shared *h)
         int32_t lo = 0, hi = n_texts;
         while (lo < hi && bytes) { /* finds the first text that does not sort before the token's bytes */
             const int32_t middle = lo + (hi - lo) / 2;
-            if (sampi_text_order(t, sorted[middle], bytes, n) < 0)
+            if (sampi_grammar_text_order(t, sorted[middle], bytes, n) < 0)
                 lo = middle + 1;
             else
                 hi = middle;
         }
-        for (; bytes && lo < n_texts && !sampi_text_order(t, sorted[lo], bytes, n); lo++)
+        for (; bytes && lo < n_texts && !sampi_grammar_text_order(t, sorted[lo], bytes, n); lo++)
             if (texts[lo].token < 0) texts[lo].token = token;
     }
-    sampi_vec_free(&nodes);
+    sampi_grammar_vec_free(&nodes);
     return n_texts && !texts ? (int)SAMP_E_NOMEM : (int)SAMP_OK;
 }
 
 /* Frees what samp_grammar_warm keeps between its calls. */
-static void sampi_warming_free(sampi_shared *h)
+static void sampi_grammar_warming_free(sampi_shared *h)
 {
     sampi_warming *w = h->warming;
     h->warming = NULL;
     if (!w) return;
-    sampi_vec_free(&w->places);
-    sampi_vec_free(&w->met.slots);
+    sampi_grammar_vec_free(&w->places);
+    sampi_grammar_vec_free(&w->met.slots);
     (void)SAMPI_INT_ADD(&h->n_users, 1); /* freeing a matcher takes one away */
     sampi_matcher_free(w->m);
     SAMP_FREE(w);
 }
 
-static void sampi_shared_free(sampi_shared *h)
+static void sampi_grammar_shared_free(sampi_shared *h)
 {
     if (!h) return;
-    sampi_warming_free(h);
+    sampi_grammar_warming_free(h);
     for (sampi_workspace *space = h->workspaces, *behind; space; space = behind) {
         behind = space->behind;
-        sampi_workspace_free(h, space);
+        sampi_grammar_workspace_free(h, space);
     }
-    sampi_sweep_caches(h);
+    sampi_grammar_sweep_caches(h);
     if (h->now) sampi_cache_free(h, h->now);
-    sampi_vec_free(&h->texts);
-    sampi_vec_free(&h->commas);
+    sampi_grammar_vec_free(&h->texts);
+    sampi_grammar_vec_free(&h->commas);
     SAMP_FREE(h);
 }
 
 /* Makes the data that the samplers of a grammar and an index share. */
-static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
+static sampi_shared *sampi_grammar_shared_make(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared *h = (sampi_shared *)SAMP_MALLOC(sizeof *h);
     if (!h) return NULL;
@@ -28590,15 +28735,15 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
     h->texts.account = h->commas.account = &h->account;
     const sampi_cache_plan plan = sampi_cache_planned(h, NULL, 0, SAMPI_CACHE_USUAL);
     sampi_account account = { 0, 0, 0, &h->account, false, SIZE_MAX };
-    if (!sampi_find_texts(h) && sampi_find_commas(h)) h->now = sampi_cache_make(h, &plan, &account);
+    if (!sampi_grammar_find_texts(h) && sampi_grammar_find_commas(h)) h->now = sampi_cache_make(h, &plan, &account);
     if (!h->now) {
-        sampi_shared_free(h);
+        sampi_grammar_shared_free(h);
         return NULL;
     }
     const sampi_tree *t = &h->now->tree;
     for (sampi_node n = 0; n < t->nodes.n && !h->status; n++) {
-        if (sampi_at(t, n)->kind != SAMPI_NODE_TOKEN || !(sampi_at(t, n)->b & 2)) continue;
-        const int32_t token = sampi_at(t, sampi_at(t, n)->a)->c;
+        if (sampi_grammar_at(t, n)->kind != SAMPI_NODE_TOKEN || !(sampi_grammar_at(t, n)->b & 2)) continue;
+        const int32_t token = sampi_grammar_at(t, sampi_grammar_at(t, n)->a)->c;
         if (token < 0) h->status = SAMP_E_RANGE;
         sampi_mix(&h->named, (uint64_t)token);
     }
@@ -28606,32 +28751,32 @@ static sampi_shared *sampi_shared_make(const samp_vocab_index *index, const samp
 }
 
 /* Frees the caches of other indexes that no sampler uses, because these indexes may have been freed. */
-static void sampi_drop_unused(sampi_shared *list, const sampi_shared *used)
+static void sampi_grammar_drop_unused(sampi_shared *list, const sampi_shared *used)
 {
     for (sampi_shared *h = list; h; h = h->behind) {
         if (h == used || SAMPI_INT_GET(&h->n_users) > 0) continue;
         sampi_cache *cache = (sampi_cache *)SAMPI_PTR_GET(&h->now);
-        if (cache && sampi_replace_cache(h, cache, NULL)) sampi_sweep_caches(h);
+        if (cache && sampi_grammar_replace_cache(h, cache, NULL)) sampi_grammar_sweep_caches(h);
         if (!SAMPI_INT_CAS(&h->is_warming, 0, 1)) continue;
-        sampi_warming_free(h);
+        sampi_grammar_warming_free(h);
         h->is_warm = false;
         SAMPI_INT_PUT(&h->is_warming, 0);
     }
 }
 
 /* Returns the data that the samplers of this grammar and index share. */
-static sampi_shared *sampi_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
+static sampi_shared *sampi_grammar_shared_of(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_shared **list = &((samp_grammar *)(uintptr_t)grammar)->shared, *made = NULL;
     for (;;) {
         sampi_shared *first = (sampi_shared *)SAMPI_PTR_GET(list), *h = first;
         while (h && (h->index != index || h->index_serial != index->serial)) h = h->behind;
-        if (h) sampi_shared_free(made);
+        if (h) sampi_grammar_shared_free(made);
         if (h) return h;
-        if (!made && !(made = sampi_shared_make(index, grammar))) return NULL;
+        if (!made && !(made = sampi_grammar_shared_make(index, grammar))) return NULL;
         made->behind = first;
         if (!SAMPI_PTR_CAS(list, first, made)) continue;
-        sampi_drop_unused(first, made);
+        sampi_grammar_drop_unused(first, made);
         return made;
     }
 }
@@ -28641,7 +28786,7 @@ static int sampi_matcher_make(sampi_matcher *m)
 {
     if (m->shared->status) return m->shared->status;
     m->d.account.allowance = SIZE_MAX;
-    sampi_frame *outermost = (sampi_frame *)sampi_append(&m->d, &m->frames, sizeof *outermost, 1);
+    sampi_frame *outermost = (sampi_frame *)sampi_grammar_append(&m->d, &m->frames, sizeof *outermost, 1);
     m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
@@ -28656,25 +28801,25 @@ static int sampi_matcher_assign(sampi_matcher *m, const sampi_matcher *from)
 {
     m->d.status = SAMP_OK;
     m->d.account.allowance = SIZE_MAX;
-    sampi_discard_prepared(m);
+    sampi_grammar_discard_prepared(m);
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
     m->position_cache = from->position_cache;
     m->n_reachable = from->n_reachable;
-    sampi_assign_vec(m, &m->items, &from->items, sizeof(sampi_item));
-    sampi_assign_vec(m, &m->frames, &from->frames, sizeof(sampi_frame));
-    sampi_assign_vec(m, &m->edges, &from->edges, sizeof(sampi_edge));
-    sampi_assign_vec(m, &m->history, &from->history, sizeof(samp_token));
-    sampi_assign_vec(m, &m->text, &from->text, 1);
-    sampi_assign_vec(m, &m->past, &from->past, sizeof(sampi_item));
-    sampi_assign_vec(m, &m->past_n, &from->past_n, sizeof(int32_t));
-    sampi_assign_vec(m, &m->lazy.ops, &from->lazy.ops, sizeof(sampi_op));
-    sampi_assign_vec(m, &m->lazy.pool, &from->lazy.pool, 1);
-    sampi_assign_vec(m, &m->lazy.programs, &from->lazy.programs, sizeof(sampi_program));
-    sampi_assign_vec(m, &m->lazy.tokens, &from->lazy.tokens, sizeof(samp_token));
-    sampi_assign_vec(m, &m->lazy.threads, &from->lazy.threads, sizeof(int32_t));
-    sampi_assign_vec(m, &m->lazy.refused, &from->lazy.refused, sizeof(samp_token));
-    sampi_assign_vec(m, &m->lazy.key, &from->lazy.key, sizeof(int32_t));
+    sampi_grammar_assign_vec(m, &m->items, &from->items, sizeof(sampi_item));
+    sampi_grammar_assign_vec(m, &m->frames, &from->frames, sizeof(sampi_frame));
+    sampi_grammar_assign_vec(m, &m->edges, &from->edges, sizeof(sampi_edge));
+    sampi_grammar_assign_vec(m, &m->history, &from->history, sizeof(samp_token));
+    sampi_grammar_assign_vec(m, &m->text, &from->text, 1);
+    sampi_grammar_assign_vec(m, &m->past, &from->past, sizeof(sampi_item));
+    sampi_grammar_assign_vec(m, &m->past_n, &from->past_n, sizeof(int32_t));
+    sampi_grammar_assign_vec(m, &m->lazy.ops, &from->lazy.ops, sizeof(sampi_op));
+    sampi_grammar_assign_vec(m, &m->lazy.pool, &from->lazy.pool, 1);
+    sampi_grammar_assign_vec(m, &m->lazy.programs, &from->lazy.programs, sizeof(sampi_program));
+    sampi_grammar_assign_vec(m, &m->lazy.tokens, &from->lazy.tokens, sizeof(samp_token));
+    sampi_grammar_assign_vec(m, &m->lazy.threads, &from->lazy.threads, sizeof(int32_t));
+    sampi_grammar_assign_vec(m, &m->lazy.refused, &from->lazy.refused, sizeof(samp_token));
+    sampi_grammar_assign_vec(m, &m->lazy.key, &from->lazy.key, sizeof(int32_t));
     m->lazy.n_groups = from->lazy.n_groups;
     m->lazy.n_live = from->lazy.n_live;
     m->lazy.length = from->lazy.length;
@@ -28718,7 +28863,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_unaccept */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_life_unaccept */
     return sampi_grammar_sleeps(s) ? sampi_matcher_pass(m) : sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -28734,9 +28879,9 @@ static int sampi_grammar_bits(samp_sampler *s, uint32_t *bits, bool *all)
     *all = sampi_grammar_sleeps(s);
     if (*all) return SAMP_OK;
     if (!m->lazy.waiting) return sampi_matcher_mask(m, bits);
-    const int status = sampi_find_refused(m);
+    const int status = sampi_grammar_find_refused(m);
     *all = !status && m->lazy.refused.n == 0;
-    if (!status && !*all) sampi_mask_but(m, m->lazy.refused.n, bits);
+    if (!status && !*all) sampi_grammar_mask_but(m, m->lazy.refused.n, bits);
     return status;
 }
 
@@ -28749,7 +28894,7 @@ static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
     masks = !all;
     for (size_t i = 0; i < cur->size && !masks; i++) masks = (uint32_t)cur->data[i].id >= m->index->n_vocab;
     if (status || !masks) return status;
-    if (all) sampi_mask_but(m, 0, m->bits);
+    if (all) sampi_grammar_mask_but(m, 0, m->bits);
     for (size_t i = 0; i < cur->size && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -28779,10 +28924,10 @@ static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const sam
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
-    sampi_shared *shared = t.status ? NULL : sampi_shared_of(index, grammar);
+    sampi_shared *shared = t.status ? NULL : sampi_grammar_shared_of(index, grammar);
     sampi_matcher *m = shared ? sampi_matcher_blank(shared) : NULL;
     if (m && lazy) sampi_matcher_adopt(m, lazy);
-    if (!m && lazy) sampi_lazy_free(lazy);
+    if (!m && lazy) sampi_grammar_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
     sampi_require(&t, !status, status, "grammar");
@@ -28808,9 +28953,10 @@ static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, cons
     const char *field = NULL;
     memset(&lazy, 0, sizeof lazy);
     if (!index || !grammar) return sampi_grammar_init(index, grammar, NULL);
-    int status = sampi_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab, &field);
+    int status = sampi_grammar_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab,
+                                         &field);
     if (!status) return sampi_grammar_init(index, grammar, &lazy);
-    sampi_lazy_free(&lazy);
+    sampi_grammar_lazy_free(&lazy);
     if (status == SAMP_E_NOMEM) return NULL;
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, false, status, field);
@@ -28855,8 +29001,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
     int status;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !usage) return SAMP_E_NULL;
-    if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
-    if (sampi_use_cache(m, NULL, NULL)) {
+    if (!m || !sampi_grammar_begin_call(m)) return m ? m->d.status : status;
+    if (sampi_grammar_use_cache(m, NULL, NULL)) {
         sampi_shared *h = m->shared;
         memset(usage, 0, sizeof *usage);
         usage->n_states = (size_t)SAMPI_INT_GET(&m->cache->n_states) - 1;
@@ -28871,7 +29017,7 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
             usage->n_hits += SAMPI_SIZE_GET(&space->hits);
         }
     }
-    sampi_end_call(m);
+    sampi_grammar_end_call(m);
     return m->d.status;
 }
 
@@ -28881,7 +29027,7 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
     bool all = false;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m) status = bits ? sampi_grammar_bits(s, bits, &all) : (int)SAMP_E_NULL;
-    if (all) sampi_mask_but(m, 0, bits);
+    if (all) sampi_grammar_mask_but(m, 0, bits);
     return status;
 }
 
@@ -28909,7 +29055,7 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
 }
 
 /* Limits *n, the length of a row, to the vocabulary: tokens above it are masked, so the row may end before them. */
-static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
+static int sampi_grammar_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
     *n = m->index->n_vocab;
@@ -28918,14 +29064,15 @@ static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *
 
 /* Draws a token for samp_grammar_sample: without the grammar, and once more with its mask if the grammar does not allow
    the token. */
-static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, const float *logits, size_t n_vocab)
+static samp_token sampi_grammar_draw_beside(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                            size_t n_vocab)
 {
     sampi_matcher *m = (sampi_matcher *)grammar->ctx;
     const samp_token token = samp_draw(chain, logits, n_vocab);
     int status = token < 0 ? token : sampi_grammar_sleeps(grammar) ? 1 : sampi_matcher_allows(m, token);
     if (status) return status < 0 ? status : token;
     status = samp_grammar_mask(grammar, m->bits);
-    if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
+    if (!status) status = sampi_grammar_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
     return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, NULL, false);
 }
 
@@ -28938,13 +29085,13 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     if (!status && n_vocab && n_vocab < m->index->n_vocab) status = SAMP_E_RANGE;
     if (status) return status;
     ((sampi_sampler *)chain)->beside = (const sampi_sampler *)grammar;
-    const samp_token token = sampi_draw_beside(chain, grammar, logits, n_vocab);
+    const samp_token token = sampi_grammar_draw_beside(chain, grammar, logits, n_vocab);
     ((sampi_sampler *)chain)->beside = NULL;
     status = token < 0 ? token : samp_accept(grammar, token);
     if (status) return status;
     status = samp_accept(chain, token);
     /* A custom sampler of the chain has refused the token. */
-    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
+    if (status && samp_rollback(grammar, 1)) sampi_life_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }
 
@@ -28961,36 +29108,38 @@ typedef struct sampi_warm_place {
 
 /* Adds the place of the items [from, to) to those that were met: a hash of their states, and of what follows the calls
    that they are in. */
-static bool sampi_warm_meets(sampi_warming *w, int32_t from, int32_t to)
+static bool sampi_grammar_warm_meets(sampi_warming *w, int32_t from, int32_t to)
 {
     sampi_matcher *m = w->m;
     uint64_t hash = 0;
-    for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
-        const sampi_item *item = sampi_item_at(m, i);
+    for (int32_t i = from; i < to && sampi_grammar_step(&m->d); i++) {
+        const sampi_item *item = sampi_grammar_item_at(m, i);
         sampi_mix(&hash, (uint64_t)item->state);
-        for (int32_t e = sampi_frame_at(m, item->frame)->edge; e >= 0; e = sampi_edge_at(m, e)->next)
-            sampi_mix(&hash, (uint64_t)sampi_edge_at(m, e)->then << 32 | (uint32_t)sampi_edge_at(m, e)->member);
+        for (int32_t e = sampi_grammar_frame_at(m, item->frame)->edge; e >= 0; e = sampi_grammar_edge_at(m, e)->next)
+            sampi_mix(&hash, (uint64_t)sampi_grammar_edge_at(m, e)->then << 32 |
+                                 (uint32_t)sampi_grammar_edge_at(m, e)->member);
     }
-    return to > from && sampi_pairs_add(&m->d, &w->met, (int32_t)(uint32_t)(hash >> 32), (int32_t)(uint32_t)hash);
+    return to > from &&
+           sampi_grammar_pairs_add(&m->d, &w->met, (int32_t)(uint32_t)(hash >> 32), (int32_t)(uint32_t)hash);
 }
 
 /* Queues the place of the items [from, to). */
-static void sampi_warm_queue(sampi_warming *w, int32_t from, int32_t to, int32_t rank)
+static void sampi_grammar_warm_queue(sampi_warming *w, int32_t from, int32_t to, int32_t rank)
 {
     sampi_matcher *m = w->m;
     if (rank >= SAMPI_WARM_RANKS || w->places.n == SAMPI_WARM_PLACES || m->d.status) return;
-    sampi_warm_place *place = (sampi_warm_place *)sampi_append(&m->d, &w->places, sizeof *place, 1);
+    sampi_warm_place *place = (sampi_warm_place *)sampi_grammar_append(&m->d, &w->places, sizeof *place, 1);
     if (!place) return;
     place->n = to - from;
     place->rank = rank;
-    if (sampi_keep_items(m, sampi_item_at(m, from), place->n))
+    if (sampi_grammar_keep_items(m, sampi_grammar_item_at(m, from), place->n))
         w->n_items += place->n;
     else
         w->places.n--;
 }
 
 /* Goes to the place that is to be visited next. Returns 1; 0 if there is none; or a status. */
-static int sampi_warm_next(sampi_warming *w)
+static int sampi_grammar_warm_next(sampi_warming *w)
 {
     sampi_matcher *m = w->m;
     sampi_warm_place *places = (sampi_warm_place *)w->places.data, next = { 0, SAMPI_WARM_RANKS };
@@ -29003,7 +29152,8 @@ static int sampi_warm_next(sampi_warming *w)
         }
     m->items.n = m->n_now = 0;
     if (next.n == 0) return 0;
-    if (!sampi_vec_add(&m->items, sizeof(sampi_item), next.n)) return m->d.account.full ? SAMP_E_FULL : SAMP_E_NOMEM;
+    if (!sampi_grammar_vec_add(&m->items, sizeof(sampi_item), next.n))
+        return m->d.account.full ? SAMP_E_FULL : SAMP_E_NOMEM;
     sampi_item *items = (sampi_item *)m->past.data + first;
     memcpy(m->items.data, items, (size_t)next.n * sizeof *items);
     m->n_now = next.n;
@@ -29011,17 +29161,17 @@ static int sampi_warm_next(sampi_warming *w)
     memmove(items, items + next.n, (size_t)(w->n_items - first) * sizeof *items);
     memmove(places + at, places + at + 1, (size_t)(--w->places.n - at) * sizeof *places);
     w->rank = next.rank;
-    sampi_discard_prepared(m);
+    sampi_grammar_discard_prepared(m);
     return 1;
 }
 
 /* Queues the places of the levels `to` .. `from` of the walk, the deepest one first, if a token ends there, or if no
    longer one was queued: as the place counts as met, another token that ends there would not be followed. */
-static void sampi_warm_leave(sampi_warming *w, uint32_t from, uint32_t to, int32_t rank, sampi_level *kept)
+static void sampi_grammar_warm_leave(sampi_warming *w, uint32_t from, uint32_t to, int32_t rank, sampi_level *kept)
 {
     for (sampi_level *level = w->m->level; from >= to && from > 0; from--) {
         if (!level[from].calls && level[from].usual) continue;
-        sampi_warm_queue(w, level[from - 1].items, level[from].items,
+        sampi_grammar_warm_queue(w, level[from - 1].items, level[from].items,
                          rank + (level[from].usual || !level[from].calls));
         if (level[from].frames > kept->frames) kept->frames = level[from].frames;
         if (level[from].edges > kept->edges) kept->edges = level[from].edges;
@@ -29030,50 +29180,52 @@ static void sampi_warm_leave(sampi_warming *w, uint32_t from, uint32_t to, int32
 }
 
 /* Walks over the nodes [i, end) of a trie, below its root, and queues the places behind its tokens. */
-static void sampi_warm_walk(sampi_warming *w, uint32_t i, uint32_t end, bool plain, int32_t rank, sampi_level *kept)
+static void sampi_grammar_warm_walk(sampi_warming *w, uint32_t i, uint32_t end, bool plain, int32_t rank,
+                                    sampi_level *kept)
 {
     sampi_matcher *m = w->m;
     const uint32_t *nodes = m->index->nodes;
     sampi_level *level = m->level;
     uint32_t deepest = 0;
-    level[0] = sampi_mark(m);
-    while (i < end && sampi_step(&m->d)) {
+    level[0] = sampi_grammar_mark(m);
+    while (i < end && sampi_grammar_step(&m->d)) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
                        depth = nodes[2 * (size_t)i + 1] & 1023;
-        sampi_warm_leave(w, deepest, depth, rank, kept);
+        sampi_grammar_warm_leave(w, deepest, depth, rank, kept);
         deepest = depth - 1;
         sampi_level before = level[deepest];
         if (before.frames < kept->frames) before.frames = kept->frames;
         if (before.edges < kept->edges) before.edges = kept->edges;
-        sampi_drop(m, before);
+        sampi_grammar_drop(m, before);
         const int32_t from = deepest > 0 ? level[deepest - 1].items : 0;
-        if ((!plain && (uint8_t)head >= 0x80) || !sampi_advance(m, from, before.items, (uint8_t)head) ||
-            !sampi_warm_meets(w, before.items, m->items.n)) {
+        if ((!plain && (uint8_t)head >= 0x80) || !sampi_grammar_advance(m, from, before.items, (uint8_t)head) ||
+            !sampi_grammar_warm_meets(w, before.items, m->items.n)) {
             i += size;
             continue;
         }
-        level[depth] = sampi_mark(m);
+        level[depth] = sampi_grammar_mark(m);
         level[depth].calls = head >> 8 != SAMPI_NO_TOKEN;
         deepest = depth;
         i++;
     }
-    sampi_warm_leave(w, deepest, 1, rank, kept);
+    sampi_grammar_warm_leave(w, deepest, 1, rank, kept);
     m->items.n = level[0].items;
     m->frames.n = kept->frames;
     m->edges.n = kept->edges;
 }
 
 /* Queues the places behind the tokens that the grammar names by their numbers. */
-static void sampi_warm_named(sampi_warming *w, int32_t rank)
+static void sampi_grammar_warm_named(sampi_warming *w, int32_t rank)
 {
     sampi_matcher *m = w->m;
     for (int32_t i = 0; i < m->n_now; i++) {
-        const sampi_dfa_state *s = sampi_dfa_state_at(m, sampi_item_at(m, i)->state);
-        for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS) && sampi_step(&m->d); c++) {
+        const sampi_dfa_state *s = sampi_grammar_dfa_state_at(m, sampi_grammar_item_at(m, i)->state);
+        for (int32_t c = 0; c < s->n_calls && (s->flags & SAMPI_STATE_TOKENS) && sampi_grammar_step(&m->d); c++) {
             if (s->calls[c].rule >= 0 || s->calls[c].negated) continue;
             m->items.n = m->n_now;
-            sampi_accept_named(m, s->calls[c].token, false);
-            if (sampi_warm_meets(w, m->n_now, m->items.n)) sampi_warm_queue(w, m->n_now, m->items.n, rank);
+            sampi_grammar_accept_named(m, s->calls[c].token, false);
+            if (sampi_grammar_warm_meets(w, m->n_now, m->items.n))
+                sampi_grammar_warm_queue(w, m->n_now, m->items.n, rank);
         }
     }
     m->items.n = m->n_now;
@@ -29081,7 +29233,7 @@ static void sampi_warm_named(sampi_warming *w, int32_t rank)
 
 /* Returns whether three quarters of the room in the cache are used: the rest is left to the texts, which would
    otherwise wait for a new cache soon. */
-static bool sampi_warm_fills(const sampi_matcher *m)
+static bool sampi_grammar_warm_fills(const sampi_matcher *m)
 {
     int32_t room[4], used[4];
     const sampi_cache *cache = m->cache;
@@ -29092,7 +29244,7 @@ static bool sampi_warm_fills(const sampi_matcher *m)
 }
 
 /* Queues the places behind the one that was visited. Returns how many steps this took. */
-static int64_t sampi_warm_follow(sampi_warming *w, int32_t rank)
+static int64_t sampi_grammar_warm_follow(sampi_warming *w, int32_t rank)
 {
     enum { MOST = 1 << 16 };
     sampi_matcher *m = w->m;
@@ -29100,18 +29252,18 @@ static int64_t sampi_warm_follow(sampi_warming *w, int32_t rank)
     int64_t steps = 0;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);) {
         if (m->past.n != n_items) continue; /* the places were lost */
-        sampi_level kept = sampi_mark(m);
-        if (w->met_of != m->cache->serial) sampi_pairs_clear(&w->met);
+        sampi_level kept = sampi_grammar_mark(m);
+        if (w->met_of != m->cache->serial) sampi_grammar_pairs_clear(&w->met);
         w->met_of = m->cache->serial;
         m->d.budget = MOST;
-        sampi_warm_walk(w, 1, m->index->n_plain, true, rank, &kept);
-        sampi_warm_walk(w, m->index->n_plain + 1, m->index->n_nodes, false, rank, &kept);
-        sampi_warm_named(w, rank);
+        sampi_grammar_warm_walk(w, 1, m->index->n_plain, true, rank, &kept);
+        sampi_grammar_warm_walk(w, m->index->n_plain + 1, m->index->n_nodes, false, rank, &kept);
+        sampi_grammar_warm_named(w, rank);
         steps += MOST - m->d.budget;
         m->items.n = m->n_now;
         /* a walk that takes too many steps ends, and leaves the places that it has queued */
         if (m->d.status == SAMP_E_FULL && !m->d.account.full) m->d.status = SAMP_OK;
-        if (!m->d.status && sampi_warm_fills(m)) sampi_cache_is_full(m);
+        if (!m->d.status && sampi_grammar_warm_fills(m)) sampi_cache_is_full(m);
         if (!m->d.status) continue;
         m->past.n = w->n_items = n_items; /* the frames of new places are dropped with the work */
         w->places.n = n_places;
@@ -29120,7 +29272,7 @@ static int64_t sampi_warm_follow(sampi_warming *w, int32_t rank)
 }
 
 /* Makes what a grammar's first call of samp_grammar_warm needs: a matcher at the beginning of a text. */
-static sampi_warming *sampi_warming_make(sampi_shared *h, int *status)
+static sampi_warming *sampi_grammar_warming_make(sampi_shared *h, int *status)
 {
     sampi_warming *w = (sampi_warming *)SAMP_MALLOC(sizeof *w);
     *status = SAMP_E_NOMEM;
@@ -29143,18 +29295,18 @@ static sampi_warming *sampi_warming_make(sampi_shared *h, int *status)
 }
 
 /* Visits places until `budget` steps are done. *steps gets their number. */
-static int sampi_warm_visit(sampi_warming *w, int64_t budget, int64_t *steps)
+static int sampi_grammar_warm_visit(sampi_warming *w, int64_t budget, int64_t *steps)
 {
     enum { SOME = 256 }; /* a mask that takes more steps than this is news */
     sampi_matcher *m = w->m;
     for (*steps = 0; *steps < budget;) {
-        int status = w->rank < 0 ? sampi_warm_next(w) : 1;
+        int status = w->rank < 0 ? sampi_grammar_warm_next(w) : 1;
         if (status != 1) return status;
         const int64_t before = m->spent;
         status = sampi_matcher_prepare(m, budget - *steps);
         *steps += 1 + m->spent - before;
         if (status == 1) {
-            *steps += sampi_warm_follow(w, m->spent > SOME ? 0 : w->rank + 1);
+            *steps += sampi_grammar_warm_follow(w, m->spent > SOME ? 0 : w->rank + 1);
             w->rank = -1;
         }
         if (m->d.status) return m->d.status;
@@ -29169,16 +29321,16 @@ SAMP_API int64_t samp_grammar_warm(const samp_vocab_index *index, const samp_gra
     int64_t steps = 0;
     if (!index || !grammar) return SAMP_E_NULL;
     if (budget < 1) return SAMP_E_RANGE;
-    sampi_shared *h = sampi_shared_of(index, grammar);
+    sampi_shared *h = sampi_grammar_shared_of(index, grammar);
     if (!h) return SAMP_E_NOMEM;
     if (h->status) return h->status;
     if (!SAMPI_INT_CAS(&h->is_warming, 0, 1)) return 0; /* another thread does it */
     (void)SAMPI_INT_ADD(&h->n_users, 1);
-    if (!h->is_warm && !h->warming) h->warming = sampi_warming_make(h, &status);
-    if (h->warming) status = sampi_warm_visit(h->warming, budget, &steps);
+    if (!h->is_warm && !h->warming) h->warming = sampi_grammar_warming_make(h, &status);
+    if (h->warming) status = sampi_grammar_warm_visit(h->warming, budget, &steps);
     if (h->warming && (status == SAMP_OK || status == SAMP_E_FULL)) {
         h->is_warm = true;
-        sampi_warming_free(h);
+        sampi_grammar_warming_free(h);
     }
     (void)SAMPI_INT_ADD(&h->n_users, -1);
     SAMPI_INT_PUT(&h->is_warming, 0);
@@ -29192,7 +29344,7 @@ SAMP_API int64_t samp_grammar_warm(const samp_vocab_index *index, const samp_gra
 enum { SAMPI_FORCED = 4096 }; /* a limit, because a grammar may force text without end */
 
 /* Adds a class of bytes to those that may follow; *found is the only one so far, or -1. */
-static bool sampi_one_class(int32_t c, int32_t *found)
+static bool sampi_grammar_one_class(int32_t c, int32_t *found)
 {
     if (*found >= 0 && *found != c) return false;
     *found = c;
@@ -29201,27 +29353,27 @@ static bool sampi_one_class(int32_t c, int32_t *found)
 
 /* Returns whether only one class of bytes may follow a state and the states before it; *found is that class, or -1 if
    no byte may follow. */
-static bool sampi_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
+static bool sampi_grammar_forces_class(sampi_matcher *m, int32_t state, int32_t *found)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
-    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_dfa_state_at(m, state)->next_classes);
+    const uint32_t *live = (const uint32_t *)SAMPI_PTR_GET(&sampi_grammar_dfa_state_at(m, state)->next_classes);
     for (int32_t c = 0; !live && c < bytes->n_classes && !m->d.status; c++)
-        if (sampi_next(m, state, bytes->byte_of[c]) && !sampi_one_class(c, found)) return false;
-    if (!live) return sampi_next_classes_of(m, state) != NULL;
+        if (sampi_grammar_next(m, state, bytes->byte_of[c]) && !sampi_grammar_one_class(c, found)) return false;
+    if (!live) return sampi_grammar_next_classes_of(m, state) != NULL;
     for (int32_t i = 0; i < 8; i++)
         for (uint32_t rest = live[i], k = 0; rest; rest >>= 1, k++)
-            if ((rest & 1) && !sampi_one_class(32 * i + (int32_t)k, found)) return false;
+            if ((rest & 1) && !sampi_grammar_one_class(32 * i + (int32_t)k, found)) return false;
     return true;
 }
 
 /* The same for values that must differ (unique.h): each byte is tried. */
-static int sampi_forced_by_trying(sampi_matcher *m, int32_t from, int32_t to)
+static int sampi_grammar_forced_by_trying(sampi_matcher *m, int32_t from, int32_t to)
 {
     int found = -1;
     for (int b = 0; b < 256 && !m->d.status; b++) {
-        const sampi_level before = sampi_mark(m);
-        const bool takes = sampi_advance(m, from, to, (uint8_t)b) > 0;
-        sampi_drop(m, before);
+        const sampi_level before = sampi_grammar_mark(m);
+        const bool takes = sampi_grammar_advance(m, from, to, (uint8_t)b) > 0;
+        sampi_grammar_drop(m, before);
         if (takes && found >= 0) return -1;
         if (takes) found = b;
     }
@@ -29229,15 +29381,15 @@ static int sampi_forced_by_trying(sampi_matcher *m, int32_t from, int32_t to)
 }
 
 /* Returns the only byte that may follow the parser's items [from, to); -1 if several bytes or none may follow. */
-static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
+static int sampi_grammar_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 {
     const sampi_byte_classes *bytes = &m->grammar->bytes;
     int32_t found = -1, last = 255;
     for (int32_t i = from; i < to; i++) {
-        const sampi_item item = *sampi_item_at(m, i);
-        if (sampi_array_of(m, item.frame) >= 0) return sampi_forced_by_trying(m, from, to);
+        const sampi_item item = *sampi_grammar_item_at(m, i);
+        if (sampi_grammar_array_of(m, item.frame) >= 0) return sampi_grammar_forced_by_trying(m, from, to);
         if ((item.flags & SAMPI_STATE_TOKENS) || ((item.flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        if (!sampi_forces_class(m, item.state, &found)) return -1;
+        if (!sampi_grammar_forces_class(m, item.state, &found)) return -1;
     }
     if (found < 0) return -1;
     while (bytes->class_of[last] != found) last--;
@@ -29245,30 +29397,31 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
 }
 
 /* Finds the bytes that must follow. Returns their number; the items behind these bytes are [*from, m->items.n). */
-static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
+static int32_t sampi_grammar_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
 {
     int32_t n = 0, to = m->n_now;
     *from = 0;
-    for (int byte; n < SAMPI_FORCED && (byte = sampi_forced_byte(m, *from, to)) >= 0; n++) {
+    for (int byte; n < SAMPI_FORCED && (byte = sampi_grammar_forced_byte(m, *from, to)) >= 0; n++) {
         const int32_t first = m->items.n;
         bytes[n] = (uint8_t)byte;
-        sampi_advance(m, *from, to, bytes[n]);
+        sampi_grammar_advance(m, *from, to, bytes[n]);
         *from = first;
         to = m->items.n;
     }
     return n;
 }
 
-/* Does the same as sampi_force, but leaves out the last character if further bytes of this character may follow. */
-static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
+/* Does the same as sampi_grammar_force, but leaves out the last character if further bytes of this character may
+   follow. */
+static int32_t sampi_grammar_force_whole(sampi_matcher *m, uint8_t *bytes)
 {
-    const sampi_level before = sampi_mark(m);
-    int32_t from, n = sampi_force(m, bytes, &from), whole = n;
+    const sampi_level before = sampi_grammar_mark(m);
+    int32_t from, n = sampi_grammar_force(m, bytes, &from), whole = n;
     bool goes_on = false;
     for (int32_t i = from; i < m->items.n; i++)
         for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
-            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
-    sampi_drop(m, before);
+            goes_on = sampi_grammar_next(m, sampi_grammar_item_at(m, i)->state, (uint8_t)b) != 0;
+    sampi_grammar_drop(m, before);
     while (whole > 0 && (bytes[whole - 1] & 0xc0) == 0x80) whole--;
     if (whole > 0 && bytes[whole - 1] >= 0xc0) whole--;
     return goes_on ? whole : n;
@@ -29283,7 +29436,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
-        n = sampi_force_whole(m, forced);
+        n = sampi_grammar_force_whole(m, forced);
     if (m->d.status) return m->d.status;
     if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
     return n;
@@ -29296,7 +29449,7 @@ typedef struct sampi_prefix_tokens {
 } sampi_prefix_tokens;
 
 /* Finds the tokens of one trie with which the bytes begin. */
-static uint32_t sampi_find_prefix_tokens(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes,
+static uint32_t sampi_grammar_find_prefix_tokens(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes,
                                          int32_t n, sampi_prefix_tokens *along)
 {
     const uint32_t *nodes = index->nodes;
@@ -29321,51 +29474,54 @@ static uint32_t sampi_find_prefix_tokens(const samp_vocab_index *index, uint32_t
 
 /* Returns whether some token below a trie's node is allowed by the parser's items [from, m->items.n), which are the
    items at this node. */
-static bool sampi_token_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
+static bool sampi_grammar_token_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t end = node + (nodes[2 * (size_t)node + 1] >> 10), top = nodes[2 * (size_t)node + 1] & 1023;
     bool found = false;
-    m->level[0] = sampi_mark(m);
-    for (uint32_t i = node + 1; i < end && !found && sampi_step(&m->d);) {
+    m->level[0] = sampi_grammar_mark(m);
+    for (uint32_t i = node + 1; i < end && !found && sampi_grammar_step(&m->d);) {
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
         const sampi_level before = m->level[depth - 1];
-        sampi_drop(m, before);
-        if (!sampi_advance(m, depth == 1 ? from : m->level[depth - 2].items, before.items,
+        sampi_grammar_drop(m, before);
+        if (!sampi_grammar_advance(m, depth == 1 ? from : m->level[depth - 2].items, before.items,
                            (uint8_t)nodes[2 * (size_t)i])) {
             i += nodes[2 * (size_t)i + 1] >> 10;
             continue;
         }
-        m->level[depth] = sampi_mark(m);
+        m->level[depth] = sampi_grammar_mark(m);
         found = nodes[2 * (size_t)i] >> 8 != SAMPI_NO_TOKEN;
         i++;
     }
-    sampi_drop(m, m->level[0]);
+    sampi_grammar_drop(m, m->level[0]);
     return found;
 }
 
 /* Writes the tokens of the text that must follow, each time the longest possible one. */
-static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
+static int64_t sampi_grammar_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
 {
     uint8_t bytes[SAMPI_FORCED];
-    const sampi_level before = sampi_mark(m);
-    int32_t from, n = sampi_force(m, bytes, &from);
+    const sampi_level before = sampi_grammar_mark(m);
+    int32_t from, n = sampi_grammar_force(m, bytes, &from);
     size_t n_tokens = 0;
     for (int32_t at = 0; at < n && n_tokens < n_max && !m->d.status;) {
         sampi_prefix_tokens along = { 0, 0, -1 }, other = { 0, 0, -1 };
-        const uint32_t plain = sampi_find_prefix_tokens(m->index, 0, bytes + at, n - at, &along);
-        const uint32_t rest = sampi_find_prefix_tokens(m->index, m->index->n_plain, bytes + at, n - at, &other);
-        if ((plain && sampi_token_goes_on(m, plain, from)) || (rest && sampi_token_goes_on(m, rest, from))) break;
+        const uint32_t plain = sampi_grammar_find_prefix_tokens(m->index, 0, bytes + at, n - at, &along);
+        const uint32_t rest = sampi_grammar_find_prefix_tokens(m->index, m->index->n_plain, bytes + at, n - at,
+                                                               &other);
+        if ((plain && sampi_grammar_token_goes_on(m, plain, from)) ||
+            (rest && sampi_grammar_token_goes_on(m, rest, from)))
+            break;
         const sampi_prefix_tokens *longest = along.length > other.length ? &along : &other;
         if (longest->length == 0 || (certain && along.n + other.n > 1)) break;
         tokens[n_tokens++] = longest->longest;
         at += longest->length;
     }
-    sampi_drop(m, before);
+    sampi_grammar_drop(m, before);
     return (int64_t)n_tokens;
 }
 
-static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max, bool certain)
+static int64_t sampi_grammar_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max, bool certain)
 {
     int status;
     int64_t n = 0;
@@ -29373,18 +29529,18 @@ static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max,
     if (m && n_max && !tokens) status = SAMP_E_NULL;
     if (!m || status || m->lazy.waiting || sampi_grammar_sleeps(s)) return status;
     for (sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } }; sampi_matcher_attempt(m, &turn);)
-        n = sampi_draft_forced(m, tokens, n_max, certain);
+        n = sampi_grammar_draft_forced(m, tokens, n_max, certain);
     return m->d.status ? m->d.status : n;
 }
 
 SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max)
 {
-    return sampi_draft_of(grammar, tokens, n_max, false);
+    return sampi_grammar_draft_of(grammar, tokens, n_max, false);
 }
 
 SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens, size_t n_max)
 {
-    return sampi_draft_of(grammar, tokens, n_max, true);
+    return sampi_grammar_draft_of(grammar, tokens, n_max, true);
 }
 
 /* ---- src/grammar/hooks.h ---- */
@@ -29433,7 +29589,7 @@ static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
     bool all;
-    int status = sampi_within_vocabulary(m, chain, n);
+    int status = sampi_grammar_within_vocabulary(m, chain, n);
     if (!status) status = sampi_grammar_bits(&s->base, m->bits, &all);
     if (!status && !all) *bits = m->bits;
     return status;
@@ -29682,7 +29838,7 @@ typedef struct sampi_schema {
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps; /* the number of steps that may still be taken */
-    int choices;   /* how deeply calls of sampi_expand and sampi_finish_objects are nested */
+    int choices;   /* how deeply calls of sampi_expand and sampi_schema_finish_objects are nested */
     int level;     /* how deeply the functions are nested that ask whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     bool raw;                /* strings are written as they are, within tags, and a member in the style words.style */
@@ -29716,9 +29872,9 @@ enum {
     SAMPI_SCHEMA_GLANCE = 1 << 15   /* and of such a search where its failure does no harm */
 };
 
-static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
+static sampi_json_node *sampi_schema_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
 
-static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t *n)
+static const char *sampi_schema_doc_text(const sampi_schema *x, int32_t string, size_t *n)
 {
     *n = x->doc.strings[string].n;
     return x->doc.bytes + x->doc.strings[string].at;
@@ -29734,13 +29890,13 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     int32_t way[SAMPI_JSON_DEPTH + 1];
     int n_way = 0;
     size_t n = 0;
-    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    for (; sampi_schema_doc(x, node)->parent >= 0; node = sampi_schema_doc(x, node)->parent) way[n_way++] = node;
     while (n_way-- > 0 && n + 12 < size) {
-        const sampi_json_node *v = sampi_doc(x, way[n_way]);
+        const sampi_json_node *v = sampi_schema_doc(x, way[n_way]);
         text[n++] = '/';
         if (v->name >= 0) {
             size_t length;
-            const char *name = sampi_doc_text(x, v->name, &length);
+            const char *name = sampi_schema_doc_text(x, v->name, &length);
             for (size_t i = 0; i < length && n + 3 < size; i++) {
                 bool escaped = name[i] == '~' || name[i] == '/';
                 if (escaped) text[n++] = '~';
@@ -29751,7 +29907,8 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
             }
         } else {
             int32_t index = 0, scale = 1;
-            for (int32_t i = sampi_doc(x, v->parent)->first; i != way[n_way]; i = sampi_doc(x, i)->next) index++;
+            for (int32_t i = sampi_schema_doc(x, v->parent)->first; i != way[n_way]; i = sampi_schema_doc(x, i)->next)
+                index++;
             while (scale <= index / 10) scale *= 10;
             for (; scale > 0; scale /= 10) text[n++] = (char)('0' + index / scale % 10);
         }
@@ -29772,22 +29929,22 @@ static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int stat
     const size_t n = strlen(message);
     memcpy(message + n, ": ", 2);
     memcpy(message + n + 2, text, m + 1);
-    sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
+    sampi_json_fail(&x->doc, sampi_schema_doc(x, node)->at, status, message);
 }
 
-static SAMPI_COLD void sampi_refuse(sampi_schema *x, int32_t node, const char *text)
+static SAMPI_COLD void sampi_schema_refuse(sampi_schema *x, int32_t node, const char *text)
 {
     sampi_schema_fail(x, node, SAMP_E_UNSUPPORTED, text);
 }
 
-static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char *text)
+static SAMPI_COLD void sampi_schema_malformed(sampi_schema *x, int32_t node, const char *text)
 {
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
 /* Returns the node of a keyword's value in a schema; -1 if the schema does not have the keyword, or if the value's type
    is wrong, which is an error. */
-static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
+static SAMPI_COLD int32_t sampi_schema_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
     static const uint8_t may_be[] = { SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_MAY_BE) };
@@ -29795,9 +29952,9 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
         return -1;
     int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
-    if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
+    if (node < 0 || may_be[key] >> sampi_schema_doc(x, node)->kind & 1) return node;
 #define SAMPI_SCHEMA_EXPECTED(value, kinds, text) \
-    if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
+    if (may_be[key] == SAMPI_VALUE_##value) sampi_schema_malformed(x, node, "expected " text);
     SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
 #undef SAMPI_SCHEMA_EXPECTED
     return -1;
@@ -29807,8 +29964,8 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
    -1, with an error, if the node is not a string. */
 static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
-    if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
-    sampi_malformed(x, node, "expected a name");
+    if (sampi_schema_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_schema_doc(x, node)->text;
+    sampi_schema_malformed(x, node, "expected a name");
     return -1;
 }
 
@@ -29843,33 +30000,37 @@ static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n
 /* ---- schemas: lists of numbers ----
   Functions for growing lists of int32_t in the schema's struct (sampi_schema). */
 
-static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
+static SAMPI_COLD void sampi_schema_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {
-    int32_t *room = x->status ? NULL : (int32_t *)sampi_vec_add(vec, sizeof *room, 1);
+    int32_t *room = x->status ? NULL : (int32_t *)sampi_grammar_vec_add(vec, sizeof *room, 1);
     if (room)
         *room = value;
     else if (!x->status)
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
 }
 
-static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
+static int32_t *sampi_schema_ints(const sampi_vec *vec, int32_t at)
+{
+    return (int32_t *)sampi_grammar_vec_at(vec, 4, at);
+}
 
-static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
+static unsigned sampi_schema_type_of(const sampi_schema *x, int32_t value)
 {
     static const uint8_t types[] = { SAMPI_T_NULL,   SAMPI_T_FALSE, SAMPI_T_TRUE,  SAMPI_T_NUMBER,
                                      SAMPI_T_STRING, SAMPI_T_ARRAY, SAMPI_T_OBJECT };
-    return types[sampi_doc(x, value)->kind];
+    return types[sampi_schema_doc(x, value)->kind];
 }
 
 /* Returns child number i of an array of the document, or -1. */
-static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
+static SAMPI_COLD int32_t sampi_schema_doc_child(sampi_schema *x, int32_t array, int32_t i)
 {
-    if (i < 0 || i >= sampi_doc(x, array)->n) return -1;
+    if (i < 0 || i >= sampi_schema_doc(x, array)->n) return -1;
     if (!x->children[array]) {
         x->children[array] = x->arena.n + 1;
-        for (int32_t k = sampi_doc(x, array)->first; k >= 0; k = sampi_doc(x, k)->next) sampi_push(x, &x->arena, k);
+        for (int32_t k = sampi_schema_doc(x, array)->first; k >= 0; k = sampi_schema_doc(x, k)->next)
+            sampi_schema_push(x, &x->arena, k);
     }
-    return x->status ? -1 : *sampi_ints(&x->arena, x->children[array] - 1 + i);
+    return x->status ? -1 : *sampi_schema_ints(&x->arena, x->children[array] - 1 + i);
 }
 
 /* ---- src/schema/references.h ---- */
@@ -29931,9 +30092,10 @@ static SAMPI_COLD uint8_t sampi_schema_role(const sampi_schema *x, const sampi_j
 /* Returns the string of a schema's $id (in draft 4: id); -1 if it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
-    int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->roles[schema] == SAMPI_ROLE_SCHEMA;
-    return has ? sampi_doc(x, node)->text : -1;
+    int32_t node = sampi_schema_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
+    bool has = node >= 0 && sampi_schema_doc(x, node)->kind == SAMPI_JSON_STRING &&
+               x->roles[schema] == SAMPI_ROLE_SCHEMA;
+    return has ? sampi_schema_doc(x, node)->text : -1;
 }
 
 static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns the length of the part before the # */
@@ -30007,30 +30169,30 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
     return sampi_uri_remove_dots(base, keep + n_ref);
 }
 
-static sampi_resource *sampi_resource_at(const sampi_schema *x, int32_t i)
+static sampi_resource *sampi_schema_resource_at(const sampi_schema *x, int32_t i)
 {
     return (sampi_resource *)x->resources.data + i;
 }
 
-static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
+static const char *sampi_schema_resource_address(const sampi_schema *x, int32_t i)
 {
-    return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
+    return (const char *)sampi_grammar_vec_at(&x->addresses, 1, sampi_schema_resource_at(x, i)->at);
 }
 
 /* Adds a resource with its $id (a string of the document, or -1), which is inside the resource `around` (-1: it is the
    root). */
-static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
+static SAMPI_COLD int32_t sampi_schema_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
     size_t n = 0, n_id = 0;
-    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
-    if (around >= 0) n = (size_t)sampi_resource_at(x, around)->n;
-    if (n) memcpy(address, sampi_resource_address(x, around), n);
+    const char *text = id < 0 ? "" : sampi_schema_doc_text(x, id, &n_id);
+    if (around >= 0) n = (size_t)sampi_schema_resource_at(x, around)->n;
+    if (n) memcpy(address, sampi_schema_resource_address(x, around), n);
     n = sampi_uri_join(address, n, text, sampi_uri_end(text, n_id));
     if (x->addresses.n > SAMPI_ADDRESSES) sampi_schema_fail(x, node, SAMP_E_RANGE, "too many long addresses");
     sampi_resource r = { node, x->addresses.n, (int32_t)n };
-    char *bytes = (char *)sampi_vec_add(&x->addresses, 1, (int32_t)n);
-    sampi_resource *room = (sampi_resource *)sampi_vec_add(&x->resources, sizeof r, 1);
+    char *bytes = (char *)sampi_grammar_vec_add(&x->addresses, 1, (int32_t)n);
+    sampi_resource *room = (sampi_resource *)sampi_grammar_vec_add(&x->resources, sizeof r, 1);
     if (!bytes || !room) return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), 0;
     if (n) memcpy(bytes, address, n);
     *room = r;
@@ -30038,27 +30200,30 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
 }
 
 /* Returns the hash table's slot of an anchor, or the free slot for it; NULL if too many collide, or without a table. */
-static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+static SAMPI_COLD int32_t *sampi_schema_anchor_slot(const sampi_schema *x, int32_t resource, const char *name,
+                                                    size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
     uint32_t h = sampi_place_of(name, n) + (uint32_t)resource * 0x9E3779B1u;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES && x->by_anchor.n; i++, h++) {
-        int32_t *slot = sampi_ints(&x->by_anchor, (int32_t)(h & mask));
+        int32_t *slot = sampi_schema_ints(&x->by_anchor, (int32_t)(h & mask));
         const sampi_anchor *p = *slot < 0 ? NULL : (const sampi_anchor *)x->anchors.data + *slot;
         if (!p || (p->resource == resource && p->n == n && !memcmp(p->name, name, n))) return slot;
     }
     return NULL;
 }
 
-static SAMPI_COLD int32_t sampi_anchor_find(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+static SAMPI_COLD int32_t sampi_schema_anchor_find(const sampi_schema *x, int32_t resource, const char *name,
+                                                   size_t n)
 {
-    const int32_t *slot = sampi_anchor_slot(x, resource, name, n);
+    const int32_t *slot = sampi_schema_anchor_slot(x, resource, name, n);
     return slot && *slot >= 0 ? ((const sampi_anchor *)x->anchors.data)[*slot].node : -1;
 }
 
-static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32_t node, const char *name, size_t n)
+static SAMPI_COLD void sampi_schema_anchor_add(sampi_schema *x, int32_t resource, int32_t node, const char *name,
+                                               size_t n)
 {
-    sampi_anchor *room = n && !x->status ? (sampi_anchor *)sampi_vec_add(&x->anchors, sizeof *room, 1) : NULL;
+    sampi_anchor *room = n && !x->status ? (sampi_anchor *)sampi_grammar_vec_add(&x->anchors, sizeof *room, 1) : NULL;
     if (!room && n && !x->status) sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory");
     if (!room) return;
     room->resource = resource;
@@ -30068,45 +30233,47 @@ static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32
 }
 
 /* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that has only a # and a name. */
-static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
+static SAMPI_COLD void sampi_schema_anchors_of(sampi_schema *x, int32_t schema)
 {
     static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
     size_t n = 0;
     int32_t id = sampi_schema_id(x, schema);
-    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
-    if (n > 1 && text[0] == '#') sampi_anchor_add(x, x->resource_of[schema], schema, text + 1, n - 1);
+    const char *text = id < 0 ? "" : sampi_schema_doc_text(x, id, &n);
+    if (n > 1 && text[0] == '#') sampi_schema_anchor_add(x, x->resource_of[schema], schema, text + 1, n - 1);
     for (int k = 0; k < 2; k++) {
-        int32_t anchor = sampi_keyword(x, schema, keys[k]);
-        if (anchor < 0 || sampi_doc(x, anchor)->kind != SAMPI_JSON_STRING) continue;
-        text = sampi_doc_text(x, sampi_doc(x, anchor)->text, &n);
-        sampi_anchor_add(x, x->resource_of[schema], schema, text, n);
+        int32_t anchor = sampi_schema_keyword(x, schema, keys[k]);
+        if (anchor < 0 || sampi_schema_doc(x, anchor)->kind != SAMPI_JSON_STRING) continue;
+        text = sampi_schema_doc_text(x, sampi_schema_doc(x, anchor)->text, &n);
+        sampi_schema_anchor_add(x, x->resource_of[schema], schema, text, n);
     }
 }
 
 /* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
    */
-static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
+static SAMPI_COLD void sampi_schema_find_resources(sampi_schema *x)
 {
     if (x->resources.n) return;
     for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
-        const sampi_json_node *n = sampi_doc(x, i);
+        const sampi_json_node *n = sampi_schema_doc(x, i);
         size_t length = 0;
         x->roles[i] = n->parent < 0 ? (uint8_t)SAMPI_ROLE_SCHEMA : sampi_schema_role(x, n, x->roles[n->parent]);
         const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
+        const char *text = id < 0 ? "" : sampi_schema_doc_text(x, id, &length);
         const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];
-        x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0 ? sampi_resource_add(x, i, around, id)
-                                                                          : around;
-        if (n->kind == SAMPI_JSON_OBJECT && x->roles[i] == SAMPI_ROLE_SCHEMA) sampi_anchors_of(x, i);
+        x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0
+                                ? sampi_schema_resource_add(x, i, around, id)
+                                : around;
+        if (n->kind == SAMPI_JSON_OBJECT && x->roles[i] == SAMPI_ROLE_SCHEMA) sampi_schema_anchors_of(x, i);
     }
     for (int32_t i = 0; i < x->resources.n; i++)
-        sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
-                         (size_t)sampi_resource_at(x, i)->n);
+        sampi_schema_anchor_add(x, -1, sampi_schema_resource_at(x, i)->node, sampi_schema_resource_address(x, i),
+                         (size_t)sampi_schema_resource_at(x, i)->n);
     while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
-        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
+        if (!sampi_grammar_table_renew(&x->by_anchor))
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
         const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
-        int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
+        int32_t *slot = sampi_schema_anchor_slot(x, p->resource, p->name, p->n);
         if (!slot)
             sampi_schema_fail(x, p->node, SAMP_E_RANGE, "too many addresses collide");
         else if (*slot < 0)
@@ -30115,7 +30282,7 @@ static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
 }
 
 /* Returns the node to which a JSON pointer leads from `node`, or -1. */
-static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
+static SAMPI_COLD int32_t sampi_schema_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
     const sampi_json *doc = &x->doc;
     char token[SAMPI_URI];
@@ -30160,31 +30327,32 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
     size_t n, n_address;
     int32_t found = x->targets[ref], resource;
     if (found >= 0 || x->status) return x->status ? -1 : found;
-    if (sampi_doc(x, ref)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, ref, "expected a reference"), -1;
-    const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
+    if (sampi_schema_doc(x, ref)->kind != SAMPI_JSON_STRING)
+        return sampi_schema_malformed(x, ref, "expected a reference"), -1;
+    const char *text = sampi_schema_doc_text(x, sampi_schema_doc(x, ref)->text, &n);
     size_t end = sampi_uri_end(text, n);
     if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
-    sampi_find_resources(x);
+    sampi_schema_find_resources(x);
     if (x->status) return -1;
     resource = x->resource_of[ref];
     if (end > 0) {
-        n_address = (size_t)sampi_resource_at(x, resource)->n;
-        if (n_address) memcpy(address, sampi_resource_address(x, resource), n_address);
+        n_address = (size_t)sampi_schema_resource_at(x, resource)->n;
+        if (n_address) memcpy(address, sampi_schema_resource_address(x, resource), n_address);
         n_address = sampi_uri_join(address, n_address, text, end);
-        found = n_address ? sampi_anchor_find(x, -1, address, n_address) : -1;
-        if (found < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+        found = n_address ? sampi_schema_anchor_find(x, -1, address, n_address) : -1;
+        if (found < 0) return sampi_schema_refuse(x, ref, "a schema that is not in this text"), -1;
         resource = x->resource_of[found];
     }
     size_t n_place = end < n ? sampi_uri_decode(text + end + 1, n - end - 1, place) : 0;
     if (n_place > 0 && place[0] != '/')
-        found = sampi_anchor_find(x, resource, place, n_place);
+        found = sampi_schema_anchor_find(x, resource, place, n_place);
     else
-        found = sampi_json_pointed(x, sampi_resource_at(x, resource)->node, place, place + n_place);
+        found = sampi_schema_json_pointed(x, sampi_schema_resource_at(x, resource)->node, place, place + n_place);
     if (found < 0 && !x->status)
-        sampi_malformed(x, ref, "expected a reference to a schema of this text");
-    else if (found >= 0 && sampi_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
-             sampi_doc(x, found)->kind > SAMPI_JSON_TRUE)
-        sampi_malformed(x, ref, "expected a reference to a schema");
+        sampi_schema_malformed(x, ref, "expected a reference to a schema of this text");
+    else if (found >= 0 && sampi_schema_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
+             sampi_schema_doc(x, found)->kind > SAMPI_JSON_TRUE)
+        sampi_schema_malformed(x, ref, "expected a reference to a schema");
     return x->targets[ref] = x->status ? -1 : found;
 }
 
@@ -30193,7 +30361,7 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
   A JSON string can spell a character in several ways. */
 
 /* Writes the shortest spelling of a code point in a JSON string. Returns the number of bytes. */
-static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
+static SAMPI_COLD uint32_t sampi_schema_json_spell(char *out, uint32_t c)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
     const char *known = c && c < 0x80 ? strchr(escaped, (int)c) : NULL;
@@ -30211,7 +30379,7 @@ static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
 static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
 {
     size_t n, used = 0;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     if (x->raw) return sampi_tree_text(x->tree, text, n);
     char *out = (char *)SAMP_MALLOC(6 * n + 2);
     if (!out) return SAMP_E_NOMEM;
@@ -30219,7 +30387,7 @@ static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string
     for (const unsigned char *at = (const unsigned char *)text, *end = at + n; at < end;) {
         uint32_t c;
         at += sampi_utf8_get(at, end, &c);
-        used += sampi_json_spell(out + used, c);
+        used += sampi_schema_json_spell(out + used, c);
     }
     out[used++] = '"';
     sampi_node node = sampi_tree_text(x->tree, out, used);
@@ -30239,7 +30407,8 @@ static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint
     }
     for (uint32_t c = 0; c <= 0x5c; c = c == 0x1f ? 0x22 : c == 0x22 ? 0x5c : c + 1) {
         char out[8];
-        if (c >= lo && c <= hi) node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_json_spell(out, c)));
+        if (c >= lo && c <= hi)
+            node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_schema_json_spell(out, c)));
     }
     return node;
 }
@@ -30271,7 +30440,7 @@ typedef struct sampi_decimal {
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     int32_t exponent = 0;
     bool behind = false;
     d->n = d->point = 0;
@@ -30298,7 +30467,7 @@ static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, s
 /* Reads the decimal number at a node, as sampi_decimal_of does. */
 static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
 {
-    return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
+    return sampi_decimal_of(x, sampi_schema_doc(x, node)->text, d);
 }
 
 static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)
@@ -30316,12 +30485,13 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
 /* Returns the value of a keyword that is a count (maxItems and so on): a whole number of 0 or more, in any spelling. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
-    int32_t node = sampi_keyword(x, schema, key);
+    int32_t node = sampi_schema_keyword(x, schema, key);
     if (node < 0) return absent;
     sampi_decimal d;
     const bool read = sampi_decimal_read(x, node, &d);
     if (!read && d.n == (int32_t)sizeof d.d) return sampi_schema_decimal(x, node, &d), absent;
-    if (d.negative || d.n > d.point) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    if (d.negative || d.n > d.point)
+        return sampi_schema_malformed(x, node, "expected a whole number, not negative"), absent;
     int64_t value = 0;
     for (int32_t i = 0; i < d.point && value < INT32_MAX; i++) value = value * 10 + (i < d.n ? d.d[i] - '0' : 0);
     if (value < INT32_MAX) return (int32_t)value;
@@ -30460,8 +30630,8 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     sampi_tree *t = x->tree;
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
-    if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
-    if (d.n > 4) return sampi_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
+    if (d.n == 0 || d.negative) return sampi_schema_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
+    if (d.n > 4) return sampi_schema_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
     int32_t m = 0, e = d.point - d.n;
     for (int32_t i = 0; i < d.n; i++) m = m * 10 + (d.d[i] - '0');
     sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0, sampi_schema_is_plain(x));
@@ -30498,13 +30668,13 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
 }
 
 /* Returns the hash table's slot of a number, or the free slot for it; NULL if too many collide. */
-static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
+static SAMPI_COLD int32_t *sampi_schema_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
     uint32_t h = sampi_place_of(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
     sampi_decimal other;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
-        int32_t *slot = sampi_ints(&x->values, (int32_t)(h & mask));
+        int32_t *slot = sampi_schema_ints(&x->values, (int32_t)(h & mask));
         SAMPI_COUNT_STEPS(1);
         if (*slot < 0 || (sampi_decimal_of(x, *slot, &other) && sampi_decimal_same(d, &other))) return slot;
     }
@@ -30512,36 +30682,36 @@ static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_d
 }
 
 /* Doubles the hash table of numbers and enters all numbers again. */
-static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
+static SAMPI_COLD bool sampi_schema_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
     sampi_decimal d;
-    if (!sampi_table_doubled(&x->values, &old))
+    if (!sampi_grammar_table_doubled(&x->values, &old))
         return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), false;
     for (int32_t i = 0; i < old.n && !x->status; i++) {
-        const int32_t string = *sampi_ints(&old, i);
+        const int32_t string = *sampi_schema_ints(&old, i);
         if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
-        int32_t *slot = sampi_value_slot(x, &d);
+        int32_t *slot = sampi_schema_value_slot(x, &d);
         if (slot)
             *slot = string;
         else
             sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many numbers collide");
     }
-    sampi_vec_free(&old);
+    sampi_grammar_vec_free(&old);
     return !x->status;
 }
 
 /* Returns the string that represents the value of a number or string of the document. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
-    const int32_t string = sampi_doc(x, node)->text;
+    const int32_t string = sampi_schema_doc(x, node)->text;
     sampi_decimal d;
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return string;
+    if (sampi_schema_doc(x, node)->kind != SAMPI_JSON_NUMBER) return string;
     if (x->value_of[string]) return x->value_of[string] - 1;
     int32_t value = string;
     if (sampi_decimal_of(x, string, &d)) {
-        if (2 * (x->n_values + 1) > x->values.n && !sampi_values_rehash(x)) return string;
-        int32_t *slot = sampi_value_slot(x, &d);
+        if (2 * (x->n_values + 1) > x->values.n && !sampi_schema_values_rehash(x)) return string;
+        int32_t *slot = sampi_schema_value_slot(x, &d);
         if (!slot) return sampi_schema_fail(x, node, SAMP_E_RANGE, "too many numbers collide"), string;
         if (*slot >= 0) value = *slot;
         x->n_values += *slot < 0;
@@ -30554,8 +30724,9 @@ static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 /* Returns the node of the texts of one value, which is a number or a string. */
 static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
 {
-    return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
-                                                          : sampi_schema_exactly(x, value);
+    return sampi_schema_doc(x, value)->kind == SAMPI_JSON_STRING
+               ? sampi_schema_quoted(x, sampi_schema_doc(x, value)->text)
+               : sampi_schema_exactly(x, value);
 }
 
 static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bool string)
@@ -30564,23 +30735,26 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_SOME) return a.node;
     sampi_node node = SAMPI_NEVER;
     for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++)
-        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
+        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_schema_ints(&x->arena, a.list + i)), node);
     return node;
 }
 
-/* Marks the values of a list, so that sampi_is_marked finds them. */
+/* Marks the values of a list, so that sampi_schema_is_marked finds them. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
     if (i == 0) x->round++;
     for (; i < list.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 1)); i++) {
-        const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
+        const int32_t value = sampi_schema_value(x, *sampi_schema_ints(&x->arena, list.list + i));
         SAMPI_COUNT_STEPS(1);
         x->marks[value] = x->round;
     }
     x->marked = list;
 }
-static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
+static SAMPI_COLD bool sampi_schema_is_marked(const sampi_schema *x, int32_t value)
+{
+    return x->marks[value] == x->round;
+}
 
 /* Returns the values of list a that are in list b; with `in` false, those that are not in list b. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
@@ -30588,8 +30762,8 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
     sampi_texts_mark(x, b);
     for (int32_t i = 0; i < a.n && sampi_schema_step(x, SAMPI_HERE); i++) {
-        int32_t value = *sampi_ints(&x->arena, a.list + i);
-        if (sampi_is_marked(x, sampi_schema_value(x, value)) == in) sampi_push(x, &x->arena, value);
+        int32_t value = *sampi_schema_ints(&x->arena, a.list + i);
+        if (sampi_schema_is_marked(x, sampi_schema_value(x, value)) == in) sampi_schema_push(x, &x->arena, value);
     }
     both.n = x->arena.n - both.list;
     return both;
@@ -30602,13 +30776,14 @@ static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node 
     if (node < 0 || x->status) return false;
     sampi_node inside = node;
     if (!x->raw) { /* the quotes */
-        if (sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
-        const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
-        if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
-        if (sampi_at(t, behind)->b != quote) return false;
-        inside = sampi_at(t, behind)->a;
+        if (sampi_grammar_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+        const sampi_node quote = sampi_grammar_at(t, x->string)->a, behind = sampi_grammar_at(t, node)->b;
+        if (sampi_grammar_at(t, node)->a != quote || sampi_grammar_at(t, behind)->kind != SAMPI_NODE_SEQ)
+            return false;
+        if (sampi_grammar_at(t, behind)->b != quote) return false;
+        inside = sampi_grammar_at(t, behind)->a;
     }
-    *r = *sampi_at(t, inside);
+    *r = *sampi_grammar_at(t, inside);
     if (r->kind != SAMPI_NODE_REPEAT) { /* a length of 1 is not a REPEAT node */
         r->a = inside;
         r->b = r->c = 1;
@@ -30627,9 +30802,9 @@ static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *
 static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
-    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
-    const sampi_node sign = sampi_at(t, node)->a;
-    *r = *sampi_at(t, sampi_at(t, node)->b);
+    if (node < 0 || x->status || sampi_grammar_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node sign = sampi_grammar_at(t, node)->a;
+    *r = *sampi_grammar_at(t, sampi_grammar_at(t, node)->b);
     const bool begins = r->kind == SAMPI_NODE_MULTIPLE && r->b == 0 && r->c % 8 == SAMPI_MULTIPLE_BEGINS;
     r->b = r->c & SAMPI_MULTIPLE_ENDS ? 1 : 0;
     r->c /= SAMPI_MULTIPLE_PLACE;
@@ -30664,7 +30839,7 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     sampi_expr p, q;
     if (a < 0 || !sampi_schema_is_multiples(x, b, &q)) return SAMPI_NEVER;
     if (sampi_schema_is_multiples(x, a, &p)) return sampi_schema_common_multiples(x, &p, &q);
-    const sampi_expr e = *sampi_at(x->tree, a);
+    const sampi_expr e = *sampi_grammar_at(x->tree, a);
     for (int i = 0; i < 2 && e.kind == SAMPI_NODE_AND; i++) {
         const sampi_node part = i ? e.b : e.a, other = i ? e.a : e.b;
         if (!sampi_schema_is_multiples(x, part, &p)) continue;
@@ -30679,7 +30854,8 @@ static SAMPI_COLD sampi_node sampi_schema_shortest_length(const sampi_schema *x,
                                                           sampi_node other)
 {
     const sampi_tree *t = x->tree;
-    if (other < 0 || sampi_at(t, other)->kind != SAMPI_NODE_SEQ || sampi_at(t, other)->a != sampi_at(t, x->string)->a)
+    if (other < 0 || sampi_grammar_at(t, other)->kind != SAMPI_NODE_SEQ ||
+        sampi_grammar_at(t, other)->a != sampi_grammar_at(t, x->string)->a)
         return all;
     return sampi_schema_strings_of_length(x, x->character, r->b, r->c);
 }
@@ -30726,7 +30902,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
         return a;
     }
     for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 4)); i++)
-        sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
+        sampi_schema_push(x, &x->arena, *sampi_schema_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
     either.n = x->arena.n - list;
     return either;
@@ -30779,7 +30955,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
     char *text = NULL; /* a copy of the pattern, followed by a byte 0 */
-    const char *bytes = sampi_doc_text(x, string, &n);
+    const char *bytes = sampi_schema_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
     memcpy(text, bytes, n);
@@ -30793,7 +30969,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
 /* Returns the node of the names that match the pattern of a member of patternProperties. */
 static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
 {
-    return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
+    return sampi_schema_pattern(x, member, sampi_schema_doc(x, member)->name);
 }
 
 /* The formats of the standard. */
@@ -30955,12 +31131,12 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
-    const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    const char *name = sampi_schema_doc_text(x, sampi_schema_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
         const bool upper = over && formats[i].upper;
         const char *text = upper ? formats[i].upper : formats[i].lower;
-        if (!text) sampi_refuse(x, node, "this format is not supported");
+        if (!text) sampi_schema_refuse(x, node, "this format is not supported");
         if (x->status) break;
         sampi_node *made = &x->formats[upper][i];
         if (!*made) *made = sampi_schema_format_line(x, node, formats[i].before, text, !upper);
@@ -30992,7 +31168,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
     x->bytes.n_classes = 256;
     d->bytes = &x->bytes;
-    return sampi_memo_make(d);
+    return sampi_grammar_memo_make(d);
 }
 
 /* Returns the node of what follows a text (a TEXT node) in the texts of a regular node that begin with it: computes the
@@ -31003,10 +31179,10 @@ static SAMPI_COLD sampi_node sampi_schema_behind(sampi_schema *x, sampi_node nod
     sampi_schema_check(x, node < 0 ? node : text);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return SAMPI_NEVER;
-    const sampi_expr e = *sampi_at(x->tree, text);
+    const sampi_expr e = *sampi_grammar_at(x->tree, text);
     d->tree = *x->tree; /* the deriver works on a copy of the tree's struct, and may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
-        node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
+        node = sampi_grammar_derive(d, node, sampi_grammar_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
     sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     return x->status ? SAMPI_NEVER : node;
@@ -31016,7 +31192,7 @@ static SAMPI_COLD sampi_node sampi_schema_behind(sampi_schema *x, sampi_node nod
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     const sampi_node behind = sampi_schema_behind(x, node, text);
-    return sampi_at(x->tree, behind)->facts & SAMPI_FACT_EMPTY;
+    return sampi_grammar_at(x->tree, behind)->facts & SAMPI_FACT_EMPTY;
 }
 
 /* Returns whether a regular node matches any text. */
@@ -31030,7 +31206,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node, int6
     if (spare <= 0) return true;
     d->tree = *x->tree;
     d->budget = most;
-    bool alive = sampi_matches_any(d, node);
+    bool alive = sampi_grammar_matches_any(d, node);
     *x->tree = d->tree;
     d->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - d->budget);
     if (d->status == SAMP_E_FULL) {
@@ -31056,7 +31232,7 @@ static SAMPI_COLD void sampi_schema_count_node(sampi_schema *x, sampi_vec *reach
     while (i < reached->n && at[i].node != node) i++;
     (void)sampi_schema_work(x, SAMPI_HERE, (size_t)i / 8 + 1);
     if (i == reached->n) {
-        at = (sampi_counted_node *)sampi_vec_add(reached, sizeof *at, 1); /* the new last one */
+        at = (sampi_counted_node *)sampi_grammar_vec_add(reached, sizeof *at, 1); /* the new last one */
         if (!at) {
             sampi_schema_check(x, SAMP_E_NOMEM);
             return;
@@ -31085,12 +31261,12 @@ static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node,
             const sampi_counted_node at = ((const sampi_counted_node *)now.data)[i];
             uint8_t first[256];
             int32_t size[256] = { 0 };
-            if (sampi_at(&d->tree, at.node)->facts & SAMPI_FACT_EMPTY) n += at.n;
-            sampi_find_byte_kinds(d, at.node, first);
+            if (sampi_grammar_at(&d->tree, at.node)->facts & SAMPI_FACT_EMPTY) n += at.n;
+            sampi_grammar_find_byte_kinds(d, at.node, first);
             for (int32_t c = 0; c < 256; c++) size[first[c]]++;
             for (int32_t c = 0; c < 256 && !d->status; c++) {
-                const sampi_node next = size[c] ? sampi_derive(d, at.node, c) : (sampi_node)SAMPI_NEVER;
-                if (next == SAMPI_NEVER || !sampi_matches_any(d, next)) continue;
+                const sampi_node next = size[c] ? sampi_grammar_derive(d, at.node, c) : (sampi_node)SAMPI_NEVER;
+                if (next == SAMPI_NEVER || !sampi_grammar_matches_any(d, next)) continue;
                 sampi_schema_count_node(x, &behind, next, at.n < most ? at.n * size[c] : most);
             }
         }
@@ -31101,8 +31277,8 @@ static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node,
         sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     }
     *x->tree = d->tree;
-    sampi_vec_free(&now);
-    sampi_vec_free(&behind);
+    sampi_grammar_vec_free(&now);
+    sampi_grammar_vec_free(&behind);
     return n < most ? n : most;
 }
 
@@ -31156,19 +31332,21 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
                   { "number", SAMPI_T_NUMBER }, { "string", SAMPI_T_STRING },
                   { "array", SAMPI_T_ARRAY },   { "object", SAMPI_T_OBJECT } };
     unsigned types = 0;
-    bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
+    bool list = sampi_schema_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
     *whole = false;
-    for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+    for (int32_t i = list ? sampi_schema_doc(x, node)->first : node; i >= 0;
+         i = list ? sampi_schema_doc(x, i)->next : -1) {
         size_t n = 0, k = 0;
-        const char *name = sampi_doc(x, i)->kind == SAMPI_JSON_STRING ? sampi_doc_text(x, sampi_doc(x, i)->text, &n)
-                                                                      : "";
+        const char *name = sampi_schema_doc(x, i)->kind == SAMPI_JSON_STRING
+                               ? sampi_schema_doc_text(x, sampi_schema_doc(x, i)->text, &n)
+                               : "";
         while (k < 6 && !(strlen(known[k].name) == n && !memcmp(name, known[k].name, n))) k++;
         if (k < 6)
             types |= known[k].types;
         else if (n == 7 && !memcmp(name, "integer", n))
             *whole = true;
         else
-            sampi_malformed(x, i, "expected null, boolean, object, array, number, string or integer");
+            sampi_schema_malformed(x, i, "expected null, boolean, object, array, number, string or integer");
         number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
     }
     if (number) *whole = false;
@@ -31180,10 +31358,10 @@ static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
                                     { SAMPI_KEY_MAXIMUM, SAMPI_KEY_EXCLUSIVE_MAXIMUM } };
-    int32_t node = sampi_keyword(x, schema, keys[upper][exclusive]);
-    if (node < 0 || (exclusive && sampi_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
-    int32_t other = sampi_keyword(x, schema, keys[upper][1]);
-    if (!exclusive && other >= 0) exclusive = sampi_doc(x, other)->kind == SAMPI_JSON_TRUE;
+    int32_t node = sampi_schema_keyword(x, schema, keys[upper][exclusive]);
+    if (node < 0 || (exclusive && sampi_schema_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
+    int32_t other = sampi_schema_keyword(x, schema, keys[upper][1]);
+    if (!exclusive && other >= 0) exclusive = sampi_schema_doc(x, other)->kind == SAMPI_JSON_TRUE;
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
     if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
@@ -31198,7 +31376,7 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
 {
     sampi_texts all = sampi_texts_any();
     for (int i = 0; i < 4; i++) all = sampi_texts_and(x, all, sampi_schema_bound(x, schema, i & 1, i >> 1), false);
-    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
+    int32_t node = sampi_schema_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
@@ -31213,11 +31391,11 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     if (least > 0 || most < INT32_MAX) {
         all = sampi_texts_some(x, sampi_schema_strings_of_length(x, x->any, least, most < INT32_MAX ? most : -1));
     }
-    int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
-            format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
+    int32_t pattern = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN),
+            format = sampi_schema_keyword(x, schema, SAMPI_KEY_FORMAT);
     if (pattern >= 0)
         all = sampi_texts_and(
-            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_doc(x, pattern)->text)), true);
+            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_schema_doc(x, pattern)->text)), true);
     if (format >= 0) all = sampi_texts_and(x, all, sampi_schema_format(x, format, over), true);
     return all;
 }
@@ -31229,14 +31407,15 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
     for (int string = 0; string < 2; string++) {
         sampi_texts *texts = string ? &s.string : &s.number;
         texts->list = x->arena.n;
-        for (int32_t i = one ? values : sampi_doc(x, values)->first; i >= 0; i = one ? -1 : sampi_doc(x, i)->next) {
-            unsigned type = sampi_type_of(x, i);
+        for (int32_t i = one ? values : sampi_schema_doc(x, values)->first; i >= 0;
+             i = one ? -1 : sampi_schema_doc(x, i)->next) {
+            unsigned type = sampi_schema_type_of(x, i);
             s.types |= type & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE);
             if (type != (string ? SAMPI_T_STRING : SAMPI_T_NUMBER)) continue;
             sampi_decimal d;
             if (!string && !sampi_decimal_read(x, i, &d))
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
-            sampi_push(x, &x->arena, i);
+            sampi_schema_push(x, &x->arena, i);
         }
         texts->n = x->arena.n - texts->list; /* after an error there are fewer elements */
     }
@@ -31250,7 +31429,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
 {
     /* `any` is subtracted, so it is an overestimate where `one` is an underestimate */
     sampi_scalars one = sampi_scalars_of(0), any = one;
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i);
+         i = sampi_schema_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
         one = sampi_scalars_or(x, sampi_scalars_and(x, one, sampi_scalars_not(x, wide)), late);
@@ -31264,19 +31444,22 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
-    int32_t ref = sampi_keyword(x, schema, SAMPI_KEY_REF);
-    int32_t all_of = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF), any_of = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF);
-    int32_t one_of = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF), isnt = sampi_keyword(x, schema, SAMPI_KEY_NOT);
-    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    int32_t ref = sampi_schema_keyword(x, schema, SAMPI_KEY_REF);
+    int32_t all_of = sampi_schema_keyword(x, schema, SAMPI_KEY_ALL_OF),
+            any_of = sampi_schema_keyword(x, schema, SAMPI_KEY_ANY_OF);
+    int32_t one_of = sampi_schema_keyword(x, schema, SAMPI_KEY_ONE_OF),
+            isnt = sampi_schema_keyword(x, schema, SAMPI_KEY_NOT);
+    int32_t condition = sampi_schema_keyword(x, schema, SAMPI_KEY_IF);
     if (ref >= 0) all = sampi_schema_scalars(x, sampi_schema_target(x, ref), over);
-    for (int32_t i = all_of < 0 ? -1 : sampi_doc(x, all_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+    for (int32_t i = all_of < 0 ? -1 : sampi_schema_doc(x, all_of)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
         /* first all numbers, then all strings, because a list grows in place only while it is the last one in the arena
            */
         for (int string = 0; string < 2; string++)
-            for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
+            for (int32_t i = sampi_schema_doc(x, any_of)->first; i >= 0 && !x->status;
+                 i = sampi_schema_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
                 any.types |= s.types;
                 if (string)
@@ -31288,7 +31471,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     }
     if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));
     if (isnt >= 0) all = sampi_scalars_and(x, all, sampi_scalars_not(x, sampi_schema_scalars(x, isnt, !over)));
-    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    int32_t then = sampi_schema_keyword(x, schema, SAMPI_KEY_THEN),
+            otherwise = sampi_schema_keyword(x, schema, SAMPI_KEY_ELSE);
     if (condition >= 0 && (then >= 0 || otherwise >= 0)) {
         sampi_scalars yes = sampi_schema_scalars(x, condition, over);
         sampi_scalars no = sampi_scalars_not(x, sampi_schema_scalars(x, condition, !over));
@@ -31323,21 +31507,21 @@ static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_pending_scal
         const int part = a->part;
         const sampi_schema_key key = parts[part].key;
         if (a->at < 0) {
-            int32_t node = sampi_keyword(x, schema, key);
-            if (key == SAMPI_KEY_IF && sampi_keyword(x, schema, SAMPI_KEY_THEN) < 0 &&
-                sampi_keyword(x, schema, SAMPI_KEY_ELSE) < 0)
+            int32_t node = sampi_schema_keyword(x, schema, key);
+            if (key == SAMPI_KEY_IF && sampi_schema_keyword(x, schema, SAMPI_KEY_THEN) < 0 &&
+                sampi_schema_keyword(x, schema, SAMPI_KEY_ELSE) < 0)
                 node = -1;
-            if ((key == SAMPI_KEY_THEN || key == SAMPI_KEY_ELSE) && sampi_keyword(x, schema, SAMPI_KEY_IF) < 0)
+            if ((key == SAMPI_KEY_THEN || key == SAMPI_KEY_ELSE) && sampi_schema_keyword(x, schema, SAMPI_KEY_IF) < 0)
                 node = -1;
             if (node >= 0 && key == SAMPI_KEY_REF) node = sampi_schema_target(x, node);
-            a->at = node >= 0 && parts[part].list ? sampi_doc(x, node)->first : node;
+            a->at = node >= 0 && parts[part].list ? sampi_schema_doc(x, node)->first : node;
             a->way = 0;
             a->part += a->at < 0;
             continue;
         }
         const int32_t at = a->at, way = a->way++;
         if (way == 1) {
-            a->at = parts[part].list ? sampi_doc(x, at)->next : -1;
+            a->at = parts[part].list ? sampi_schema_doc(x, at)->next : -1;
             a->way = 0;
             a->part += a->at < 0;
         }
@@ -31351,9 +31535,10 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
 {
     *s = sampi_scalars_of(SAMPI_T_ALL);
     if (x->status || schema < 0) return true;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return true;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return *s = sampi_scalars_of(0), true;
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), true;
+    if (sampi_schema_doc(x, schema)->kind == SAMPI_JSON_TRUE) return true;
+    if (sampi_schema_doc(x, schema)->kind == SAMPI_JSON_FALSE) return *s = sampi_scalars_of(0), true;
+    if (sampi_schema_doc(x, schema)->kind != SAMPI_JSON_OBJECT)
+        return sampi_schema_malformed(x, schema, "expected a schema"), true;
     if (x->scalars_known[2 * schema + over] != 2) return false;
     *s = x->scalars[2 * schema + over];
     return true;
@@ -31366,16 +31551,17 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
     sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
     for (int i = 0; i < 2; i++) {
-        int32_t at = sampi_keyword(x, schema, refused[i]);
-        if (at >= 0) sampi_refuse(x, at, "not supported");
+        int32_t at = sampi_schema_keyword(x, schema, refused[i]);
+        if (at >= 0) sampi_schema_refuse(x, at, "not supported");
     }
     const int32_t slot = 2 * schema + over;
-    if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
+    if (x->scalars_known[slot] == 1) sampi_schema_refuse(x, schema, "a schema that refers to itself");
     if (x->pending.n >= SAMPI_SCHEMA_NESTING)
         sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
     x->scalars_known[slot] = 1;
-    int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
-    int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
+    int32_t type = sampi_schema_keyword(x, schema, SAMPI_KEY_TYPE),
+            values = sampi_schema_keyword(x, schema, SAMPI_KEY_ENUM);
+    int32_t value = sampi_schema_keyword(x, schema, SAMPI_KEY_CONST);
     bool whole = false;
     const bool outer = x->over;
     x->over = over;
@@ -31387,8 +31573,9 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
     x->scalars[slot] = s;
     x->over = outer;
-    sampi_pending_scalars *room = x->status ? NULL
-                                            : (sampi_pending_scalars *)sampi_vec_add(&x->pending, sizeof *room, 1);
+    sampi_pending_scalars *room = x->status
+                                      ? NULL
+                                      : (sampi_pending_scalars *)sampi_grammar_vec_add(&x->pending, sizeof *room, 1);
     if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
     if (!room) return;
     room->slot = slot;
@@ -31449,7 +31636,7 @@ typedef struct sampi_style {
 } sampi_style;
 
 /* Returns the style with this name; NULL if there is none. */
-static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t n)
+static SAMPI_COLD const sampi_style *sampi_schema_style_named(const char *name, size_t n)
 {
 #define SAMPI_ALIKE(text) \
     { \
@@ -31484,7 +31671,7 @@ static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t 
 }
 
 /* Exchanges n bytes. */
-static SAMPI_COLD void sampi_style_swap(void *a, void *b, size_t n)
+static SAMPI_COLD void sampi_schema_style_swap(void *a, void *b, size_t n)
 {
     unsigned char *one = (unsigned char *)a, *other = (unsigned char *)b, byte;
     for (size_t i = 0; i < n; i++) {
@@ -31495,21 +31682,21 @@ static SAMPI_COLD void sampi_style_swap(void *a, void *b, size_t n)
 }
 
 /* Changes between strings as JSON and strings as they are. */
-static SAMPI_COLD void sampi_style_turn(sampi_schema *x)
+static SAMPI_COLD void sampi_schema_style_turn(sampi_schema *x)
 {
     sampi_string_form *o = &x->other;
-    sampi_style_swap(&x->scalars, &o->scalars, sizeof x->scalars);
-    sampi_style_swap(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
-    sampi_style_swap(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
-    sampi_style_swap(x->formats, o->formats, sizeof x->formats);
+    sampi_schema_style_swap(&x->scalars, &o->scalars, sizeof x->scalars);
+    sampi_schema_style_swap(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
+    sampi_schema_style_swap(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
+    sampi_schema_style_swap(x->formats, o->formats, sizeof x->formats);
     sampi_node *const here[] = { &x->any, &x->string, &x->character, &x->shortest, &x->space, &x->comma },
                       *const there[] = { &o->any, &o->string, &o->character, &o->shortest, &o->space, &o->comma };
-    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_style_swap(here[i], there[i], sizeof **here);
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_schema_style_swap(here[i], there[i], sizeof **here);
     x->raw = !x->raw;
 }
 
 /* Makes what a style needs beside JSON's constants. */
-static SAMPI_COLD void sampi_style_constants(sampi_schema *x)
+static SAMPI_COLD void sampi_schema_style_constants(sampi_schema *x)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } }, spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
     static const char plain[] = "[A-Za-z_][A-Za-z0-9_]*", safe[] = "[^\\x00-\\x1f\"&<>]+";
@@ -31538,43 +31725,45 @@ static SAMPI_COLD void sampi_style_constants(sampi_schema *x)
 }
 
 /* Returns whether a string of the document contains the end of a tag. */
-static SAMPI_COLD bool sampi_style_has_end(const sampi_schema *x, int32_t string)
+static SAMPI_COLD bool sampi_schema_style_has_end(const sampi_schema *x, int32_t string)
 {
     const size_t m = strlen(x->words.style->close);
     size_t n;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     for (size_t i = 0; i + m <= n; i++)
         if (!memcmp(text + i, x->words.style->close, m)) return true;
     return false;
 }
 
 /* Returns the node of the strings of a set; in a schema with a style only of those without the end of a tag. */
-static SAMPI_COLD sampi_node sampi_style_strings(sampi_schema *x, sampi_texts a)
+static SAMPI_COLD sampi_node sampi_schema_style_strings(sampi_schema *x, sampi_texts a)
 {
     sampi_node node = SAMPI_NEVER;
     if (!x->words.style) return sampi_texts_node(x, a, true);
     if (a.n < 0) return sampi_schema_except(x->tree, sampi_texts_node(x, a, true), x->ends);
     for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++) {
-        const int32_t string = sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text;
-        if (!sampi_style_has_end(x, string)) node = sampi_tree_alt(x->tree, sampi_schema_quoted(x, string), node);
+        const int32_t string = sampi_schema_doc(x, *sampi_schema_ints(&x->arena, a.list + i))->text;
+        if (!sampi_schema_style_has_end(x, string))
+            node = sampi_tree_alt(x->tree, sampi_schema_quoted(x, string), node);
     }
     return node;
 }
 
 /* Returns the node of a listed name of a member, as a tag has it. A name that would end the tag is refused. */
-static SAMPI_COLD sampi_node sampi_style_name(sampi_schema *x, int32_t string)
+static SAMPI_COLD sampi_node sampi_schema_style_name(sampi_schema *x, int32_t string)
 {
     const sampi_style *s = x->words.style;
     sampi_node node = SAMPI_EMPTY;
     size_t n;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     bool good = n > 0;
     for (size_t i = 0; i < n && good; i++) {
         const char c = text[i], *as = s->escapes && c == '&' ? "&amp;" : s->escapes && c == '"' ? "&quot;" : NULL;
         good = as || ((unsigned char)c >= 0x20 && c != '<' && c != '>' && (c != '"' || *s->behind != '"'));
         node = sampi_tree_seq(x->tree, node, sampi_tree_text(x->tree, as ? as : &text[i], as ? strlen(as) : 1));
     }
-    if (!good) sampi_refuse(x, SAMPI_HERE, "this style has no way to write the name of a member of this object");
+    if (!good)
+        sampi_schema_refuse(x, SAMPI_HERE, "this style has no way to write the name of a member of this object");
     return node;
 }
 
@@ -31583,17 +31772,17 @@ static SAMPI_COLD sampi_node sampi_style_name(sampi_schema *x, int32_t string)
   A goal is a set of literals (conditions, see head.h) that one value must satisfy. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
-static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
+static sampi_literal sampi_schema_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* Returns how many keywords of a schema put a condition on a value: 0, 1, or 2 for two or more. */
 static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    if (sampi_schema_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
     if (x->n_conditions[schema]) return x->n_conditions[schema] - 1;
-    for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
-        int key = x->key_of[sampi_doc(x, i)->name] - 1;
-        n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
+    for (int32_t i = sampi_schema_doc(x, schema)->first; i >= 0; i = sampi_schema_doc(x, i)->next) {
+        int key = x->key_of[sampi_schema_doc(x, i)->name] - 1;
+        n += key >= 0 && key < SAMPI_KEY_ID && sampi_schema_keyword(x, schema, (sampi_schema_key)key) >= 0;
     }
     if (n > 2) n = 2;
     x->n_conditions[schema] = (uint8_t)(n + 1);
@@ -31608,26 +31797,26 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
     if (meant < SAMPI_EQUALS) {
         for (int hops = 0; hops < 32 && sampi_schema_n_conditions(x, node) == 1; hops++) {
-            if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
+            if ((ref = sampi_schema_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
             if ((node = sampi_schema_target(x, ref)) < 0) return true; /* there was an error */
         }
-        int kind = sampi_doc(x, node)->kind;
+        int kind = sampi_schema_doc(x, node)->kind;
         if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
         if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
         if (!sampi_schema_n_conditions(x, node)) return meant == SAMPI_IS;
-        literal = sampi_literal_of(node, meant);
+        literal = sampi_schema_literal_of(node, meant);
     }
-    while (x->in_order && at < x->stack.n && *sampi_ints(&x->stack, at) != literal) at++;
+    while (x->in_order && at < x->stack.n && *sampi_schema_ints(&x->stack, at) != literal) at++;
     /* finds the first literal that is not less than the new one, by bisection */
     for (int32_t end = x->stack.n; at < end && !x->in_order;) {
         const int32_t middle = at + (end - at) / 2;
-        const bool below = *sampi_ints(&x->stack, middle) < literal;
+        const bool below = *sampi_schema_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
     }
-    if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
-    sampi_push(x, &x->stack, literal);
+    if (at < x->stack.n && *sampi_schema_ints(&x->stack, at) == literal) return true;
+    sampi_schema_push(x, &x->stack, literal);
     if (x->status) return true;
-    int32_t *place = sampi_ints(&x->stack, at);
+    int32_t *place = sampi_schema_ints(&x->stack, at);
     memmove(place + 1, place, (size_t)(x->stack.n - 1 - at) * sizeof *place);
     *place = literal;
     return true;
@@ -31638,20 +31827,21 @@ static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t 
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
     for (;; h++) {
-        int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
+        int32_t *slot = sampi_schema_ints(&x->slots, (int32_t)(h & mask));
         if (*slot < 0) return slot;
         const sampi_goal *g = sampi_goal_at(x, *slot);
-        if (g->n == n && (n == 0 || !memcmp(sampi_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
+        if (g->n == n &&
+            (n == 0 || !memcmp(sampi_schema_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
             return slot;
     }
 }
 
-static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
+static SAMPI_COLD bool sampi_schema_goals_rehash(sampi_schema *x)
 {
-    if (!sampi_table_renew(&x->slots)) return false;
+    if (!sampi_grammar_table_renew(&x->slots)) return false;
     for (int32_t i = 0; i < x->goals.n; i++) {
         const sampi_goal *g = sampi_goal_at(x, i);
-        *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
+        *sampi_goal_slot(x, sampi_schema_ints(&x->arena, g->first), g->n) = i;
     }
     return true;
 }
@@ -31665,23 +31855,23 @@ static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
     if (x->status) return 0;
     if (x->goals.n >= SAMPI_SCHEMA_GOALS)
         return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many combinations of schemas"), 0;
-    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
-    int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
+    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_schema_goals_rehash(x);
+    int32_t *slot = room ? sampi_goal_slot(x, sampi_schema_ints(&x->stack, first), n) : NULL;
     if (slot && *slot >= 0) return *slot;
-    sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
+    sampi_goal *g = slot ? (sampi_goal *)sampi_grammar_vec_add(&x->goals, sizeof *g, 1) : NULL;
     if (!g) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), 0;
     *slot = x->goals.n - 1;
     g->first = x->arena.n;
     g->n = n;
     for (int i = 0; i < SAMPI_GOAL_RULES; i++) g->rule[i] = -1;
     g->possible = SAMPI_UNKNOWN;
-    for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
+    for (int32_t i = 0; i < n; i++) sampi_schema_push(x, &x->arena, *sampi_schema_ints(&x->stack, first + i));
     return x->goals.n - 1;
 }
 
 static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int32_t i)
 {
-    return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
+    return *sampi_schema_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
 /* Makes the first schema of a goal the place of errors. Returns the place before. */
@@ -31709,39 +31899,41 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
 }
 
 /* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. */
-static SAMPI_COLD unsigned sampi_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
+static SAMPI_COLD unsigned sampi_schema_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
     unsigned types = SAMPI_T_STRUCTURED, any = 0;
     bool whole;
-    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_STRUCTURED : types;
-    int kind = sampi_doc(x, node)->kind;
+    if (meant >= SAMPI_EQUALS)
+        return meant == SAMPI_EQUALS ? sampi_schema_type_of(x, node) & SAMPI_T_STRUCTURED : types;
+    int kind = sampi_schema_doc(x, node)->kind;
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
         return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
-    int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
+    int32_t type = sampi_schema_keyword(x, node, SAMPI_KEY_TYPE);
     if (meant == SAMPI_ISNT) {
         if (type < 0 || sampi_schema_n_conditions(x, node) != 1) return types;
         return SAMPI_T_STRUCTURED & ~sampi_schema_types(x, type, &whole);
     }
     if (type >= 0) types &= sampi_schema_types(x, type, &whole);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) any |= sampi_type_of(x, i);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_schema_type_of(x, at);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            any |= sampi_schema_type_of(x, i);
         types &= any;
     }
     if (types == 0 || depth == 16) return types;
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
-        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            types &= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        types &= sampi_schema_literal_structures(x, sampi_schema_literal_of(at, SAMPI_IS), depth + 1);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
+        types &= sampi_schema_literal_structures(x, sampi_schema_literal_of(at, SAMPI_ISNT), depth + 1);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            types &= sampi_schema_literal_structures(x, sampi_schema_literal_of(i, SAMPI_IS), depth + 1);
     for (int one = 0; one < 2; one++) {
-        if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
+        if ((at = sampi_schema_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
         any = 0;
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            any |= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            any |= sampi_schema_literal_structures(x, sampi_schema_literal_of(i, SAMPI_IS), depth + 1);
         types &= any;
     }
     return types;
@@ -31751,7 +31943,7 @@ static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 {
     unsigned types = SAMPI_T_STRUCTURED;
     for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
-        types &= sampi_literal_structures(x, sampi_goal_literal(x, goal, i), 0);
+        types &= sampi_schema_literal_structures(x, sampi_goal_literal(x, goal, i), 0);
     return types;
 }
 
@@ -31783,7 +31975,8 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 static SAMPI_COLD sampi_node sampi_scalars_node(sampi_schema *x, sampi_scalars s)
 {
     sampi_tree *t = x->tree;
-    sampi_node node = sampi_tree_alt(t, sampi_style_strings(x, s.string), sampi_texts_node(x, s.number, false));
+    sampi_node node = sampi_tree_alt(t, sampi_schema_style_strings(x, s.string),
+                                     sampi_texts_node(x, s.number, false));
     if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
     if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
@@ -31801,7 +31994,7 @@ static SAMPI_COLD sampi_node sampi_goal_ref(sampi_schema *x, int32_t goal, sampi
     if (sampi_goal_at(x, goal)->rule[which] < 0) {
         int32_t rule = sampi_tree_rule(x->tree, "", 0);
         sampi_goal_at(x, goal)->rule[which] = rule;
-        sampi_push(x, &x->queue, SAMPI_GOAL_RULES * goal + (int32_t)which);
+        sampi_schema_push(x, &x->queue, SAMPI_GOAL_RULES * goal + (int32_t)which);
     }
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule[which]);
 }
@@ -31809,10 +32002,10 @@ static SAMPI_COLD sampi_node sampi_goal_ref(sampi_schema *x, int32_t goal, sampi
 /* Returns the array of the schemas of the first items: prefixItems, or in drafts 4 to 2019 an array in items. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
-    int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
-            items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    int32_t prefix = sampi_schema_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
+            items = sampi_schema_keyword(x, schema, SAMPI_KEY_ITEMS);
     if (prefix >= 0) return prefix;
-    return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
+    return items >= 0 && sampi_schema_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
 /* The keywords that evaluate members of an object, or items of an array, as unevaluatedProperties and unevaluatedItems
@@ -31829,7 +32022,7 @@ static SAMPI_COLD sampi_schema_key sampi_schema_evaluating(bool items, int i)
 }
 
 /* Returns whether the schemas that a schema applies to the same value may evaluate members, or with `items` items. */
-static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, bool items, int depth)
+static SAMPI_COLD bool sampi_schema_applied_evaluate(sampi_schema *x, int32_t schema, bool items, int depth)
 {
     enum { DEEP = 16 };
     static const sampi_schema_key keys[] = { SAMPI_KEY_DEPENDENT_SCHEMAS,
@@ -31842,13 +32035,14 @@ static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, b
                                              SAMPI_KEY_ELSE };
     if (depth == DEEP || !sampi_schema_step(x, schema)) return true;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        int32_t at = sampi_keyword(x, schema, keys[k]);
+        int32_t at = sampi_schema_keyword(x, schema, keys[k]);
         if (at >= 0 && keys[k] == SAMPI_KEY_REF) at = sampi_schema_target(x, at);
-        const bool many = at >= 0 && (k == 0 || sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY);
-        for (int32_t i = many ? sampi_doc(x, at)->first : at; i >= 0; i = many ? sampi_doc(x, i)->next : -1) {
+        const bool many = at >= 0 && (k == 0 || sampi_schema_doc(x, at)->kind == SAMPI_JSON_ARRAY);
+        for (int32_t i = many ? sampi_schema_doc(x, at)->first : at; i >= 0;
+             i = many ? sampi_schema_doc(x, i)->next : -1) {
             for (int e = 0; e < 5; e++)
-                if (sampi_keyword(x, i, sampi_schema_evaluating(items, e)) >= 0) return true;
-            if (sampi_applied_evaluate(x, i, items, depth + 1)) return true;
+                if (sampi_schema_keyword(x, i, sampi_schema_evaluating(items, e)) >= 0) return true;
+            if (sampi_schema_applied_evaluate(x, i, items, depth + 1)) return true;
         }
     }
     return false;
@@ -31857,26 +32051,27 @@ static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, b
 /* Returns the schema of unevaluatedProperties, or with `items` of unevaluatedItems; -1 if there is none. */
 static SAMPI_COLD int32_t sampi_schema_unevaluated(sampi_schema *x, int32_t schema, bool items)
 {
-    const int32_t at = sampi_keyword(x, schema, sampi_schema_evaluating(items, 4));
-    if (at < 0 || sampi_doc(x, at)->kind == SAMPI_JSON_TRUE) return -1;
-    if (sampi_applied_evaluate(x, schema, items, 0) || (items && sampi_keyword(x, schema, SAMPI_KEY_CONTAINS) >= 0))
-        sampi_refuse(x, at, "not beside schemas that evaluate something");
+    const int32_t at = sampi_schema_keyword(x, schema, sampi_schema_evaluating(items, 4));
+    if (at < 0 || sampi_schema_doc(x, at)->kind == SAMPI_JSON_TRUE) return -1;
+    if (sampi_schema_applied_evaluate(x, schema, items, 0) ||
+        (items && sampi_schema_keyword(x, schema, SAMPI_KEY_CONTAINS) >= 0))
+        sampi_schema_refuse(x, at, "not beside schemas that evaluate something");
     return at;
 }
 
 /* Returns the schema of the members that neither properties nor patternProperties name; -1 if there is none. */
 static SAMPI_COLD int32_t sampi_schema_others(sampi_schema *x, int32_t schema)
 {
-    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    const int32_t others = sampi_schema_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
     return others >= 0 ? others : sampi_schema_unevaluated(x, schema, false);
 }
 
 /* Returns the schema of the items behind the first ones (sampi_schema_prefix). */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
-    int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
-    if (items >= 0 && sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
-    if (items >= 0) items = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+    int32_t items = sampi_schema_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (items >= 0 && sampi_schema_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    if (items >= 0) items = sampi_schema_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
     return items >= 0 ? items : sampi_schema_unevaluated(x, schema, true);
 }
 
@@ -31885,12 +32080,13 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
   The node of what satisfies a goal (a set of conditions): as JSON, or from a tag's type to its end (styles.h). */
 
 /* Returns the node of the end of a tag: the text of a type, the value with white space around it, the end. */
-static SAMPI_COLD sampi_node sampi_style_typed(sampi_schema *x, int type, sampi_node value)
+static SAMPI_COLD sampi_node sampi_schema_style_typed(sampi_schema *x, int type, sampi_node value)
 {
     const sampi_style *s = x->words.style;
     sampi_tree *t = x->tree;
     if (value == SAMPI_NEVER) return value;
-    const bool spaced = value != sampi_style_strings(x, sampi_texts_any()) && (!s->item || type < SAMPI_STYLED_ARRAY);
+    const bool spaced = value != sampi_schema_style_strings(x, sampi_texts_any()) &&
+                        (!s->item || type < SAMPI_STYLED_ARRAY);
     if (spaced) value = sampi_tree_seq(t, x->space, sampi_tree_seq(t, value, x->space));
     const sampi_node open = *s->open ? sampi_tree_seq(t, x->space, sampi_tree_text(t, s->open, strlen(s->open)))
                                      : (sampi_node)SAMPI_EMPTY,
@@ -31900,19 +32096,19 @@ static SAMPI_COLD sampi_node sampi_style_typed(sampi_schema *x, int type, sampi_
 }
 
 /* Returns the node of the values of a goal (a set of conditions), from the text of the type on. */
-static SAMPI_COLD sampi_node sampi_style_value(sampi_schema *x, int32_t goal)
+static SAMPI_COLD sampi_node sampi_schema_style_value(sampi_schema *x, int32_t goal)
 {
     const sampi_style *style = x->words.style;
     if (style->item && !sampi_goal_at(x, goal)->n)
-        return sampi_style_typed(x, SAMPI_STYLED_NUMBER, sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE));
+        return sampi_schema_style_typed(x, SAMPI_STYLED_NUMBER, sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE));
     const sampi_scalars s = sampi_goal_scalars(x, goal);
     const unsigned deep = sampi_goal_structures(x, goal);
     const bool alike = !strcmp(style->types[SAMPI_STYLED_STRING], style->types[SAMPI_STYLED_OBJECT]);
     sampi_tree *t = x->tree;
-    sampi_node value[SAMPI_STYLED_TYPES] = { sampi_style_strings(x, s.string),     SAMPI_NEVER, SAMPI_NEVER,
+    sampi_node value[SAMPI_STYLED_TYPES] = { sampi_schema_style_strings(x, s.string),     SAMPI_NEVER, SAMPI_NEVER,
                                              sampi_texts_node(x, s.number, false), SAMPI_NEVER, SAMPI_NEVER },
                all = SAMPI_NEVER;
-    if (s.string.n == SAMPI_ANY && alike) return sampi_style_typed(x, SAMPI_STYLED_STRING, value[0]);
+    if (s.string.n == SAMPI_ANY && alike) return sampi_schema_style_typed(x, SAMPI_STYLED_STRING, value[0]);
     sampi_node *truth = &value[SAMPI_STYLED_BOOL];
     if (s.types & SAMPI_T_NULL) value[SAMPI_STYLED_NULL] = sampi_tree_text(t, "null", 4);
     if (s.types & SAMPI_T_FALSE) *truth = sampi_tree_text(t, "false", 5);
@@ -31923,17 +32119,17 @@ static SAMPI_COLD sampi_node sampi_style_value(sampi_schema *x, int32_t goal)
         sampi_node one = SAMPI_NEVER;
         for (i = first; i < SAMPI_STYLED_TYPES && !strcmp(style->types[i], style->types[first]); i++)
             one = sampi_tree_alt(t, one, value[i]);
-        all = sampi_tree_alt(t, all, sampi_style_typed(x, first, one));
+        all = sampi_tree_alt(t, all, sampi_schema_style_typed(x, first, one));
     }
     return all;
 }
 
 /* Returns the node of a member with a name (a node), whose value satisfies the goal (a set of conditions). */
-static SAMPI_COLD sampi_node sampi_style_member(sampi_schema *x, sampi_node name, int32_t goal)
+static SAMPI_COLD sampi_node sampi_schema_style_member(sampi_schema *x, sampi_node name, int32_t goal)
 {
     const sampi_style *s = x->words.style;
     sampi_tree *t = x->tree;
-    const sampi_node value = sampi_style_value(x, goal),
+    const sampi_node value = sampi_schema_style_value(x, goal),
                      behind = sampi_tree_seq(t, sampi_tree_text(t, s->behind, strlen(s->behind)), value);
     return sampi_tree_seq(t, sampi_tree_text(t, s->before, strlen(s->before)), sampi_tree_seq(t, name, behind));
 }
@@ -31946,8 +32142,8 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
     if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
     if (x->raw) {
         const char *item = x->words.style->item;
-        return sampi_tree_call(t,
-                               sampi_tree_seq(t, sampi_tree_text(t, item, strlen(item)), sampi_style_value(x, goal)));
+        return sampi_tree_call(
+            t, sampi_tree_seq(t, sampi_tree_text(t, item, strlen(item)), sampi_schema_style_value(x, goal)));
     }
     return sampi_goal_structures(x, goal) ? sampi_goal_ref(x, goal, SAMPI_RULE_WHOLE)
                                           : sampi_goal_scalars_node(x, goal);
@@ -31971,7 +32167,7 @@ typedef enum sampi_atom_kind {
     SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies the condition `literal` */
     SAMPI_ATOM_ITEMS,   /* all items satisfy the condition `literal` */
     SAMPI_ATOM_SOME,    /* at least `name` items satisfy the condition `literal` */
-    /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
+    /* some member of the object violates the keyword at `node`: its name is in sampi_schema_exists_names, and its value
        satisfies the condition `literal` */
     SAMPI_ATOM_EXISTS,
     SAMPI_ATOM_WITNESS, /* as EXISTS (some member violates a keyword), and its name is not listed (objects.h) */
@@ -32013,12 +32209,12 @@ typedef struct sampi_shapes {
     sampi_node node; /* the alternatives so far, as one node */
 } sampi_shapes;
 
-static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
+static sampi_atom *sampi_schema_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
 
-static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
+static SAMPI_COLD void sampi_schema_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
                                       sampi_literal literal)
 {
-    sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
+    sampi_atom *a = (sampi_atom *)sampi_grammar_vec_add(&x->atoms, sizeof *a, 1);
     if (!a) {
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
@@ -32031,9 +32227,9 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
 }
 
 /* Puts an entry in front of a list in x->todo. Returns the new list, or -1 if there is no memory. */
-static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
+static SAMPI_COLD int32_t sampi_schema_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
-    sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
+    sampi_todo *d = (sampi_todo *)sampi_grammar_vec_add(&x->todo, sizeof *d, 1);
     if (!d) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), -1;
     d->kind = kind;
     d->node = node;
@@ -32041,45 +32237,45 @@ static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, 
     return x->todo.n - 1;
 }
 
-static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
+static SAMPI_COLD int32_t sampi_schema_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
 {
-    return sampi_todo_add(x, SAMPI_TODO_LITERAL, sampi_literal_of(node, meant), next);
+    return sampi_schema_todo_add(x, SAMPI_TODO_LITERAL, sampi_schema_literal_of(node, meant), next);
 }
 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
-static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
+static SAMPI_COLD void sampi_schema_finish(sampi_schema *x, sampi_shapes *s);
 
 /* Follows one way of a choice, in which one more literal (condition) must be split. x->todo and x->atoms are restored
    afterwards. */
-static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
-                                         int32_t later)
+static SAMPI_COLD void sampi_schema_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant,
+                                                int32_t now, int32_t later)
 {
     int32_t todo = x->todo.n, atoms = x->atoms.n;
     bool first = (meant & 1) == 0;
-    int32_t more = sampi_todo_literal(x, node, meant, first ? now : later);
+    int32_t more = sampi_schema_todo_literal(x, node, meant, first ? now : later);
     sampi_expand(x, s, first ? more : now, first ? later : more);
     x->todo.n = todo;
     x->atoms.n = atoms;
 }
 
-static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
+static SAMPI_COLD void sampi_schema_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
                                       int32_t name, int32_t now, int32_t later)
 {
     int32_t todo = x->todo.n, atoms = x->atoms.n;
-    sampi_atom_add(x, kind, node, name, 0);
+    sampi_schema_atom_add(x, kind, node, name, 0);
     sampi_expand(x, s, now, later);
     x->todo.n = todo;
     x->atoms.n = atoms;
 }
 
 /* Returns whether a schema can hold together with the atoms (simple conditions) so far. */
-static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
+static SAMPI_COLD bool sampi_schema_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= SAMPI_SCHEMA_ASKED) return true;
     sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
     int32_t todo = x->todo.n, atoms = x->atoms.n;
     x->level++;
-    sampi_expand(x, &ask, sampi_todo_literal(x, schema, SAMPI_IS, -1), -1);
+    sampi_expand(x, &ask, sampi_schema_todo_literal(x, schema, SAMPI_IS, -1), -1);
     x->level--;
     x->todo.n = todo;
     x->atoms.n = atoms;
@@ -32089,15 +32285,16 @@ static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, in
 static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsigned type)
 {
     bool whole;
-    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_TYPE);
+    int32_t node = sampi_schema_keyword(x, schema, SAMPI_KEY_TYPE);
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
 /* Returns whether the current sequence of choices has this schema already. */
-static SAMPI_COLD bool sampi_has_group(const sampi_schema *x, const sampi_shapes *s, int32_t schema)
+static SAMPI_COLD bool sampi_schema_has_group(const sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     for (int32_t i = s->first; i < x->atoms.n; i++)
-        if (sampi_atom_at(x, i)->kind <= SAMPI_ATOM_ENTERED && sampi_atom_at(x, i)->node == schema) return true;
+        if (sampi_schema_atom_at(x, i)->kind <= SAMPI_ATOM_ENTERED && sampi_schema_atom_at(x, i)->node == schema)
+            return true;
     return false;
 }
 
@@ -32107,10 +32304,11 @@ typedef struct sampi_todo_list {
     int32_t first, last; /* last: the entry behind which the next one is added; -1: it is added in front */
 } sampi_todo_list;
 
-static SAMPI_COLD void sampi_todo_insert(sampi_schema *x, sampi_todo_list *list, sampi_todo_kind kind, int32_t node)
+static SAMPI_COLD void sampi_schema_todo_insert(sampi_schema *x, sampi_todo_list *list, sampi_todo_kind kind,
+                                                int32_t node)
 {
     const int32_t last = list->last, next = last < 0 ? list->first : ((sampi_todo *)x->todo.data)[last].next;
-    const int32_t made = sampi_todo_add(x, kind, node, next);
+    const int32_t made = sampi_schema_todo_add(x, kind, node, next);
     if (made < 0) return;
     *(last < 0 ? &list->first : &((sampi_todo *)x->todo.data)[last].next) = made;
     if (x->in_order) list->last = made;
@@ -32123,25 +32321,26 @@ static SAMPI_COLD void sampi_expand_keyword(sampi_schema *x, const sampi_shapes 
     switch ((int)key) {
         case SAMPI_KEY_REF:
             if ((at = sampi_schema_target(x, at)) >= 0)
-                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_IS));
+                sampi_schema_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_schema_literal_of(at, SAMPI_IS));
             break;
         case SAMPI_KEY_ALL_OF:
-            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
-                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(k, SAMPI_IS));
+            for (int32_t k = sampi_schema_doc(x, at)->first; k >= 0; k = sampi_schema_doc(x, k)->next)
+                sampi_schema_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_schema_literal_of(k, SAMPI_IS));
             break;
-        case SAMPI_KEY_NOT: *later = sampi_todo_literal(x, at, SAMPI_ISNT, *later); break;
+        case SAMPI_KEY_NOT: *later = sampi_schema_todo_literal(x, at, SAMPI_ISNT, *later); break;
         case SAMPI_KEY_CONST:
-            sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_EQUALS));
+            sampi_schema_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_schema_literal_of(at, SAMPI_EQUALS));
             break;
-        case SAMPI_KEY_ENUM: sampi_todo_insert(x, now, SAMPI_TODO_VALUES, at); break;
-        case SAMPI_KEY_ANY_OF: sampi_todo_insert(x, now, SAMPI_TODO_ANY_OF, at); break;
-        case SAMPI_KEY_ONE_OF: sampi_todo_insert(x, now, SAMPI_TODO_ONE_OF, at); break;
-        case SAMPI_KEY_IF: sampi_todo_insert(x, now, SAMPI_TODO_IF, schema); break;
+        case SAMPI_KEY_ENUM: sampi_schema_todo_insert(x, now, SAMPI_TODO_VALUES, at); break;
+        case SAMPI_KEY_ANY_OF: sampi_schema_todo_insert(x, now, SAMPI_TODO_ANY_OF, at); break;
+        case SAMPI_KEY_ONE_OF: sampi_schema_todo_insert(x, now, SAMPI_TODO_ONE_OF, at); break;
+        case SAMPI_KEY_IF: sampi_schema_todo_insert(x, now, SAMPI_TODO_IF, schema); break;
         case SAMPI_KEY_DEPENDENT_REQUIRED:
         case SAMPI_KEY_DEPENDENT_SCHEMAS:
         case SAMPI_KEY_DEPENDENCIES:
-            for (int32_t k = sampi_doc(x, at)->first; k >= 0 && s->type == SAMPI_T_OBJECT; k = sampi_doc(x, k)->next)
-                sampi_todo_insert(x, now, SAMPI_TODO_DEPENDENCY, k);
+            for (int32_t k = sampi_schema_doc(x, at)->first; k >= 0 && s->type == SAMPI_T_OBJECT;
+                 k = sampi_schema_doc(x, k)->next)
+                sampi_schema_todo_insert(x, now, SAMPI_TODO_DEPENDENCY, k);
             break;
         default: break;
     }
@@ -32163,40 +32362,41 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
                                              SAMPI_KEY_NOT,
                                              SAMPI_KEY_ALL_OF,
                                              SAMPI_KEY_REF }; /* the last one is split first */
-    const int kind = sampi_doc(x, schema)->kind;
+    const int kind = sampi_schema_doc(x, schema)->kind;
     sampi_todo_list now = { *now_at, -1 };
     if (kind == SAMPI_JSON_FALSE) return false;
-    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
-    if (kind != SAMPI_JSON_OBJECT || sampi_has_group(x, s, schema)) return true;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_schema_malformed(x, schema, "expected a schema");
+    if (kind != SAMPI_JSON_OBJECT || sampi_schema_has_group(x, s, schema)) return true;
     if (!sampi_schema_allows(x, schema, s->type)) return false;
-    sampi_atom_add(x, x->in_order ? SAMPI_ATOM_ENTERED : SAMPI_ATOM_GROUP, schema, 0, 0);
+    sampi_schema_atom_add(x, x->in_order ? SAMPI_ATOM_ENTERED : SAMPI_ATOM_GROUP, schema, 0, 0);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !x->in_order; i++) {
-        const int32_t at = sampi_keyword(x, schema, keys[i]);
+        const int32_t at = sampi_schema_keyword(x, schema, keys[i]);
         if (at >= 0) sampi_expand_keyword(x, s, schema, keys[i], at, &now, later_at);
     }
     bool grouped = !x->in_order;
-    for (int32_t i = x->in_order ? sampi_doc(x, schema)->first : -1; i >= 0; i = sampi_doc(x, i)->next) {
-        const int key = x->key_of[sampi_doc(x, i)->name] - 1;
-        if (key < 0 || sampi_keyword(x, schema, (sampi_schema_key)key) < 0) continue;
+    for (int32_t i = x->in_order ? sampi_schema_doc(x, schema)->first : -1; i >= 0;
+         i = sampi_schema_doc(x, i)->next) {
+        const int key = x->key_of[sampi_schema_doc(x, i)->name] - 1;
+        if (key < 0 || sampi_schema_keyword(x, schema, (sampi_schema_key)key) < 0) continue;
         if (!grouped && (key == SAMPI_KEY_PROPERTIES || key == SAMPI_KEY_PREFIX_ITEMS || key == SAMPI_KEY_ITEMS)) {
-            sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+            sampi_schema_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
             grouped = true;
         }
         sampi_expand_keyword(x, s, schema, (sampi_schema_key)key, i, &now, later_at);
     }
-    if (!grouped) sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+    if (!grouped) sampi_schema_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
     *now_at = now.first;
     return true;
 }
 
 /* Follows the way in which some member violates a keyword that does not list names one by one. */
-static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
+static SAMPI_COLD void sampi_schema_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
     int32_t atoms = x->atoms.n;
-    if (sampi_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
-    sampi_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
-                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_literal_of(node, SAMPI_ISNT));
+    if (sampi_schema_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
+    sampi_schema_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
+                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_schema_literal_of(node, SAMPI_ISNT));
     sampi_expand(x, s, now, later);
     x->atoms.n = atoms;
 }
@@ -32204,10 +32404,10 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
 /* Returns the first of the names that an object must have, or -1. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
-    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
+    int32_t at = sampi_schema_keyword(x, schema, SAMPI_KEY_REQUIRED);
     if (at < 0) return -1;
-    if (sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY) return sampi_doc(x, at)->first;
-    sampi_malformed(x, at, "expected an array of names");
+    if (sampi_schema_doc(x, at)->kind == SAMPI_JSON_ARRAY) return sampi_schema_doc(x, at)->first;
+    sampi_schema_malformed(x, at, "expected an array of names");
     return -1;
 }
 
@@ -32216,35 +32416,36 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
                                                 int32_t later)
 {
     int32_t at, n_atoms = x->atoms.n;
-    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_schema_doc(x, i)->next) {
         if ((name = sampi_schema_string_of(x, i)) < 0) break;
-        sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
-        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+        sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
     }
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
-            int32_t name = sampi_doc(x, i)->name, n = x->atoms.n;
-            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_ISNT));
-            sampi_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next) {
+            int32_t name = sampi_schema_doc(x, i)->name, n = x->atoms.n;
+            sampi_schema_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_schema_literal_of(i, SAMPI_ISNT));
+            sampi_schema_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
             x->atoms.n = n;
-            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_IS));
+            sampi_schema_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_schema_literal_of(i, SAMPI_IS));
         }
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
-    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
-    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
+    if (least > 0) sampi_schema_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            sampi_schema_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
     if ((at = sampi_schema_others(x, schema)) >= 0)
-        sampi_way_exists(x, s, at, SAMPI_KEY_ADDITIONAL_PROPERTIES, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES)) >= 0)
-        sampi_way_exists(x, s, at, SAMPI_KEY_PROPERTY_NAMES, now, later);
+        sampi_schema_way_exists(x, s, at, SAMPI_KEY_ADDITIONAL_PROPERTIES, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES)) >= 0)
+        sampi_schema_way_exists(x, s, at, SAMPI_KEY_PROPERTY_NAMES, now, later);
     static const sampi_schema_key refused[] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                 SAMPI_KEY_DEPENDENCIES };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
-            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+        if ((at = sampi_schema_keyword(x, schema, refused[i])) >= 0 &&
+            sampi_schema_doc(x, at)->kind != SAMPI_JSON_TRUE)
+            sampi_schema_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
     x->atoms.n = n_atoms;
 }
 
@@ -32254,32 +32455,35 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
 {
     int32_t n_atoms = x->atoms.n, number = 0;
     int32_t prefix = sampi_schema_prefix(x, schema), rest = sampi_schema_rest(x, schema), at;
-    for (int32_t i = prefix < 0 ? -1 : sampi_doc(x, prefix)->first; i >= 0; i = sampi_doc(x, i)->next, number++) {
-        sampi_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_literal_of(i, SAMPI_ISNT));
-        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    for (int32_t i = prefix < 0 ? -1 : sampi_schema_doc(x, prefix)->first; i >= 0;
+         i = sampi_schema_doc(x, i)->next, number++) {
+        sampi_schema_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_schema_literal_of(i, SAMPI_ISNT));
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
         x->atoms.n = n_atoms;
     }
     if (rest >= 0 && number == 0) {
-        sampi_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_literal_of(rest, SAMPI_ISNT));
+        sampi_schema_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_schema_literal_of(rest, SAMPI_ISNT));
         sampi_expand(x, s, now, later);
         x->atoms.n = n_atoms;
-    } else if (rest >= 0 && sampi_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
-        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    } else if (rest >= 0 && sampi_schema_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
     } else if (rest >= 0)
-        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
-        bool counted = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
-                       sampi_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
-        sampi_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0, sampi_literal_of(at, SAMPI_ISNT));
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        bool counted = sampi_schema_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
+                       sampi_schema_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
+        sampi_schema_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0,
+                              sampi_schema_literal_of(at, SAMPI_ISNT));
         sampi_expand(x, s, now, later);
         x->atoms.n = n_atoms;
     }
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
-    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
-    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
-        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    if (least > 0) sampi_schema_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 &&
+        sampi_schema_doc(x, at)->kind == SAMPI_JSON_TRUE)
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
 /* Follows each way in which "exactly one of the schemas" is violated: no schema holds, or two hold. */
@@ -32287,14 +32491,15 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
                                              int32_t later)
 {
     int32_t todo = x->todo.n, none = later;
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
-        none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        none = sampi_schema_todo_literal(x, i, SAMPI_ISNT, none);
     sampi_expand(x, s, now, none);
     x->todo.n = todo;
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
-        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k); k = sampi_doc(x, k)->next) {
-            int32_t both = sampi_todo_literal(x, k, SAMPI_IS, now);
-            sampi_way_literal(x, s, i, SAMPI_IS, both, later);
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        for (int32_t k = sampi_schema_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k);
+             k = sampi_schema_doc(x, k)->next) {
+            int32_t both = sampi_schema_todo_literal(x, k, SAMPI_IS, now);
+            sampi_schema_way_literal(x, s, i, SAMPI_IS, both, later);
             x->todo.n = todo;
         }
 }
@@ -32303,39 +32508,41 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
-    int kind = sampi_doc(x, schema)->kind;
+    int kind = sampi_schema_doc(x, schema)->kind;
     if (kind == SAMPI_JSON_TRUE) return false;
-    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema))
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_schema_may_hold(x, s, schema))
         return true;
     if (s->type == SAMPI_T_OBJECT)
         sampi_expand_isnt_object(x, s, schema, now, later);
     else
         sampi_expand_isnt_array(x, s, schema, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        sampi_way_literal(x, s, at, SAMPI_ISNT, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            sampi_way_literal(x, s, i, SAMPI_ISNT, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) sampi_way_literal(x, s, at, SAMPI_IS, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        sampi_schema_way_literal(x, s, at, SAMPI_ISNT, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            sampi_schema_way_literal(x, s, i, SAMPI_ISNT, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_NOT)) >= 0)
+        sampi_schema_way_literal(x, s, at, SAMPI_IS, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
         int32_t none = later;
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            none = sampi_schema_todo_literal(x, i, SAMPI_ISNT, none);
         sampi_expand(x, s, now, none);
     }
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) sampi_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_CONST)) >= 0)
+        sampi_schema_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
         int32_t none = later;
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            none = sampi_todo_literal(x, i, SAMPI_DIFFERS, none);
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            none = sampi_schema_todo_literal(x, i, SAMPI_DIFFERS, none);
         sampi_expand(x, s, now, none);
     }
-    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    int32_t condition = sampi_schema_keyword(x, schema, SAMPI_KEY_IF);
     for (int otherwise = 0; otherwise < 2 && condition >= 0; otherwise++) {
-        if ((at = sampi_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
-        int32_t isnt = sampi_todo_literal(x, at, SAMPI_ISNT, later);
-        sampi_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
+        if ((at = sampi_schema_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
+        int32_t isnt = sampi_schema_todo_literal(x, at, SAMPI_ISNT, later);
+        sampi_schema_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
     }
     x->todo.n = todo;
     x->atoms.n = atoms;
@@ -32346,11 +32553,12 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i);
+         i = sampi_schema_doc(x, i)->next) {
         int32_t todo = x->todo.n, others = later;
-        for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
-            if (k != i) others = sampi_todo_literal(x, k, SAMPI_ISNT, others);
-        sampi_way_literal(x, s, i, SAMPI_IS, now, others);
+        for (int32_t k = only ? sampi_schema_doc(x, array)->first : -1; k >= 0; k = sampi_schema_doc(x, k)->next)
+            if (k != i) others = sampi_schema_todo_literal(x, k, SAMPI_ISNT, others);
+        sampi_schema_way_literal(x, s, i, SAMPI_IS, now, others);
         x->todo.n = todo;
     }
 }
@@ -32360,34 +32568,37 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
 static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
                                                int32_t later)
 {
-    int32_t name = sampi_doc(x, node)->name, atoms = x->atoms.n;
-    sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
-    sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
-    if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
-        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* in draft 3, one name without a list */
-        for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+    int32_t name = sampi_schema_doc(x, node)->name, atoms = x->atoms.n;
+    sampi_schema_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
+    sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
+    if (sampi_schema_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_schema_doc(x, node)->kind == SAMPI_JSON_STRING) {
+        bool list = sampi_schema_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* in draft 3, one name without a list */
+        for (int32_t i = list ? sampi_schema_doc(x, node)->first : node; i >= 0;
+             i = list ? sampi_schema_doc(x, i)->next : -1) {
             int32_t other = sampi_schema_string_of(x, i);
-            if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
+            if (other >= 0) sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);
     } else
-        sampi_way_literal(x, s, node, SAMPI_IS, now, later);
+        sampi_schema_way_literal(x, s, node, SAMPI_IS, now, later);
     x->atoms.n = atoms;
 }
 
 /* Follows both ways of if, then, else. */
 static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
-    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
-    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    int32_t condition = sampi_schema_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
+    int32_t then = sampi_schema_keyword(x, schema, SAMPI_KEY_THEN),
+            otherwise = sampi_schema_keyword(x, schema, SAMPI_KEY_ELSE);
     if (then < 0 && otherwise < 0) {
         sampi_expand(x, s, now, later);
         return;
     }
-    sampi_way_literal(x, s, condition, SAMPI_IS, then < 0 ? now : sampi_todo_literal(x, then, SAMPI_IS, now), later);
+    sampi_schema_way_literal(x, s, condition, SAMPI_IS,
+                             then < 0 ? now : sampi_schema_todo_literal(x, then, SAMPI_IS, now), later);
     x->todo.n = todo;
-    sampi_way_literal(x, s, condition, SAMPI_ISNT,
-                      otherwise < 0 ? now : sampi_todo_literal(x, otherwise, SAMPI_IS, now), later);
+    sampi_schema_way_literal(x, s, condition, SAMPI_ISNT,
+                      otherwise < 0 ? now : sampi_schema_todo_literal(x, otherwise, SAMPI_IS, now), later);
     x->todo.n = todo;
 }
 
@@ -32395,11 +32606,12 @@ static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t
 static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
                                           int32_t later)
 {
-    bool kind = (sampi_type_of(x, value) & s->type) != 0;
+    bool kind = (sampi_schema_type_of(x, value) & s->type) != 0;
     if (meant == SAMPI_DIFFERS && !kind)
         sampi_expand(x, s, now, later);
     else if (kind)
-        sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
+        sampi_schema_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now,
+                              later);
 }
 
 /* Follows each way of a condition that offers a choice. */
@@ -32413,7 +32625,7 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
         case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
         case SAMPI_TODO_DEPENDENCY: sampi_expand_dependency(x, s, d.node, now, later); break;
         case SAMPI_TODO_VALUES:
-            for (int32_t i = sampi_doc(x, d.node)->first; i >= 0; i = sampi_doc(x, i)->next)
+            for (int32_t i = sampi_schema_doc(x, d.node)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
                 sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
             break;
     }
@@ -32435,7 +32647,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
     bool on = sampi_schema_choice(x);
     while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, SAMPI_HERE)) {
         if (now < 0 && later < 0) {
-            sampi_finish(x, s);
+            sampi_schema_finish(x, s);
             break;
         }
         if (++s->depth > SAMPI_SCHEMA_NESTING)
@@ -32443,7 +32655,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
         const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
         *(now >= 0 ? &now : &later) = d.next;
         if (d.kind == SAMPI_TODO_GROUP) {
-            sampi_atom_add(x, SAMPI_ATOM_GROUP, d.node, 0, 0);
+            sampi_schema_atom_add(x, SAMPI_ATOM_GROUP, d.node, 0, 0);
         } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
             on = sampi_expand_is(x, s, d.node >> 2, &now, &later);
         } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_ISNT) {
@@ -32466,7 +32678,7 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
         sampi_literal literal = sampi_goal_literal(x, goal, i);
         int32_t *list = literal & 1 ? &later : &now;
-        *list = sampi_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
+        *list = sampi_schema_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
     }
     sampi_expand(x, s, now, later);
     x->todo.n = todo;
@@ -32533,7 +32745,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     if (x->listed[name] > 0)
         n = (sampi_name *)o->names.data + (x->listed[name] - 1);
     else {
-        n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
+        n = (sampi_name *)sampi_grammar_vec_add(&o->names, sizeof *n, 1);
         if (!n) {
             sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
             return;
@@ -32548,9 +32760,9 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
 
 static SAMPI_COLD void sampi_object_properties(sampi_schema *x, sampi_object *o, int32_t schema)
 {
-    const int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+    const int32_t at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        sampi_object_name(x, o, sampi_schema_doc(x, i)->name, false);
 }
 
 static void sampi_object_least(sampi_object *o, int32_t least, int32_t at)
@@ -32570,46 +32782,48 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
 {
     int32_t at;
     sampi_object_properties(x, o, schema);
-    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_schema_doc(x, i)->next)
         if ((name = sampi_schema_string_of(x, i)) >= 0) sampi_object_name(x, o, name, true);
-    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next) {
         bool known = false;
         for (int32_t k = 0; k < o->patterns.n; k++)
-            known = known || sampi_doc(x, *sampi_ints(&o->patterns, k))->name == sampi_doc(x, i)->name;
-        if (!known && o->patterns.n <= SAMPI_SCHEMA_PATTERNS) sampi_push(x, &o->patterns, i);
+            known = known ||
+                    sampi_schema_doc(x, *sampi_schema_ints(&o->patterns, k))->name == sampi_schema_doc(x, i)->name;
+        if (!known && o->patterns.n <= SAMPI_SCHEMA_PATTERNS) sampi_schema_push(x, &o->patterns, i);
     }
-    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
     if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
-    if (least > o->least) sampi_object_least(o, least, sampi_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
-    if (most < o->most) sampi_object_most(o, most, sampi_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
+    if (least > o->least) sampi_object_least(o, least, sampi_schema_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
+    if (most < o->most) sampi_object_most(o, most, sampi_schema_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
 }
 
 /* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. */
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
     for (int32_t i = o->shapes->first; i < o->last && x->in_order && !x->status; i++)
-        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_GROUP) sampi_object_properties(x, o, sampi_atom_at(x, i)->node);
+        if (sampi_schema_atom_at(x, i)->kind == SAMPI_ATOM_GROUP)
+            sampi_object_properties(x, o, sampi_schema_atom_at(x, i)->node);
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
-        sampi_atom a = *sampi_atom_at(x, i);
+        sampi_atom a = *sampi_schema_atom_at(x, i);
         if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);
         if (a.kind == SAMPI_ATOM_FORBID || a.kind == SAMPI_ATOM_MEMBER) sampi_object_name(x, o, a.name, false);
         if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
         /* a maximum that is violated is a minimum, and the other way round */
         if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least)
-            sampi_object_least(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MAX_PROPERTIES));
+            sampi_object_least(o, a.name, sampi_schema_keyword(x, a.node, SAMPI_KEY_MAX_PROPERTIES));
         if (a.kind == SAMPI_ATOM_MOST && a.name < o->most)
-            sampi_object_most(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MIN_PROPERTIES));
+            sampi_object_most(o, a.name, sampi_schema_keyword(x, a.node, SAMPI_KEY_MIN_PROPERTIES));
         if (a.kind == SAMPI_ATOM_WITNESS) {
-            sampi_atom_at(x, i)->with = o->n_witnesses++;
+            sampi_schema_atom_at(x, i)->with = o->n_witnesses++;
             o->witness_at = a.node;
         }
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         o->closed = true;
-        for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
-            sampi_object_name(x, o, sampi_doc(x, k)->name, true);
+        for (int32_t k = sampi_schema_doc(x, a.node)->first; k >= 0; k = sampi_schema_doc(x, k)->next)
+            sampi_object_name(x, o, sampi_schema_doc(x, k)->name, true);
     }
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
@@ -32618,25 +32832,25 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_object *o, int32_t schema,
                                                    int32_t name, uint32_t bits, int32_t first)
 {
-    int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    int32_t properties = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    int32_t patterns = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     int32_t others = sampi_schema_others(x, schema);
     int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, properties, name);
-    bool possible = at < 0 || sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS)), matched = at >= 0;
+    bool possible = at < 0 || sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_IS)), matched = at >= 0;
     for (int32_t i = 0; i < o->patterns.n && possible; i++) {
         if (!(bits >> i & 1)) continue;
-        at = sampi_json_member(&x->doc, patterns, sampi_doc(x, *sampi_ints(&o->patterns, i))->name);
+        at = sampi_json_member(&x->doc, patterns, sampi_schema_doc(x, *sampi_schema_ints(&o->patterns, i))->name);
         if (at < 0) continue;
         matched = true;
-        possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+        possible = sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_IS));
     }
-    return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
+    return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_schema_literal_of(others, SAMPI_IS)));
 }
 
 /* Returns whether an atom is a condition on one of `witnesses`, which is a set of bits. */
-static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
+static SAMPI_COLD bool sampi_schema_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
-    if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
+    if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_schema_atom_at(x, a.with);
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
@@ -32647,15 +32861,15 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
     int32_t first = x->stack.n;
     bool possible = true;
     for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
-        sampi_atom a = *sampi_atom_at(x, i);
-        if (witnesses && a.literal >= 0 && sampi_atom_is_met(x, a, witnesses))
+        sampi_atom a = *sampi_schema_atom_at(x, i);
+        if (witnesses && a.literal >= 0 && sampi_schema_atom_is_met(x, a, witnesses))
             possible = sampi_goal_add(x, first, a.literal);
         if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_add_conditions(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
         if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, a.node, name);
-        possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+        possible = at >= 0 && sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_EQUALS));
     }
     int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
@@ -32668,7 +32882,7 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     if (a.n == SAMPI_ANY) return true;
     if (a.n == SAMPI_SOME) return sampi_schema_matches(x, a.node, sampi_schema_quoted(x, string));
     sampi_texts_mark(x, a);
-    return sampi_is_marked(x, string);
+    return sampi_schema_is_marked(x, string);
 }
 
 /* Computes the goals (conditions on the values) of the listed names; with shapes->ask only those of required names. */
@@ -32683,7 +32897,8 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
         for (int32_t k = 0; k < o->patterns.n; k++) {
-            sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
+            sampi_texts matching = sampi_texts_some(
+                x, sampi_schema_named_pattern(x, *sampi_schema_ints(&o->patterns, k)));
             if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
         }
         n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, 0) : -1;
@@ -32730,7 +32945,7 @@ static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts 
     return sampi_texts_some(x, node);
 }
 
-static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
+static sampi_witness *sampi_schema_witness_at(const sampi_object *o, int32_t i)
 {
     return (sampi_witness *)o->witnesses.data + i;
 }
@@ -32738,7 +32953,7 @@ static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
 /* Returns the node of a member: a name, and a value that satisfies the goal (a set of conditions). */
 static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, int32_t goal)
 {
-    if (x->raw) return sampi_style_member(x, name, goal);
+    if (x->raw) return sampi_schema_style_member(x, name, goal);
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, sampi_goal_node(x, goal)));
 }
 
@@ -32751,7 +32966,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->patterns.n > FEW && (!sampi_schema_step(x, SAMPI_HERE) || !sampi_texts_possible(x, names)))
         return SAMPI_NEVER;
     if (i < o->patterns.n) {
-        sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
+        sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_schema_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
         sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
                                               bits | (uint32_t)1 << i, witnesses);
@@ -32764,7 +32979,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
         return SAMPI_NEVER;
-    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_style_strings(x, names), goal);
+    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_schema_style_strings(x, names), goal);
 }
 
 /* Returns the set of all allowed names that are not listed. */
@@ -32824,10 +33039,11 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
     const int32_t bound = o->most < INT32_MAX ? o->most : o->least, top = bound < n ? bound : n;
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    sampi_node *behind = (sampi_node *)sampi_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
+    sampi_node *behind = (sampi_node *)sampi_grammar_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
     if (!behind) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     if ((int64_t)n * (top + 1) > MOST)
-        sampi_refuse(x, o->most < INT32_MAX ? o->most_at : o->least_at, "too many members to count them in order");
+        sampi_schema_refuse(x, o->most < INT32_MAX ? o->most_at : o->least_at,
+                            "too many members to count them in order");
     for (int32_t k = 0; k <= top && !x->status; k++) behind[k] = sampi_object_rest(x, o, k, other);
     for (int32_t i = n; i-- > 0 && !x->status;)
         for (int32_t k = 0; k <= top; k++) {
@@ -32841,7 +33057,7 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
             behind[k] = optional ? sampi_tree_alt(t, with, behind[k]) : with;
         }
     if (!x->status) inside = behind[0];
-    sampi_vec_free(&vec);
+    sampi_grammar_vec_free(&vec);
     return inside;
 }
 
@@ -32849,10 +33065,10 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
-    while (i < o->witnesses.n && !sampi_witness_at(o, i)->bound) i++;
+    while (i < o->witnesses.n && !sampi_schema_witness_at(o, i)->bound) i++;
     if (x->status || names.n == 0) return SAMPI_NEVER;
     if (i == o->witnesses.n) return sampi_object_others(x, o, names, 0, 0, witnesses);
-    sampi_texts in = sampi_witness_at(o, i)->names,
+    sampi_texts in = sampi_schema_witness_at(o, i)->names,
                 out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
     in = sampi_texts_and(x, names, in, true);
     sampi_node with = sampi_object_bound(x, o, in, i + 1, witnesses | (uint64_t)1 << i);
@@ -32878,9 +33094,9 @@ static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sam
     o->kinds = 0;
 }
 
-static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_node node, bool required)
+static SAMPI_COLD void sampi_schema_member_add(sampi_schema *x, sampi_vec *list, sampi_node node, bool required)
 {
-    sampi_member *room = (sampi_member *)sampi_vec_add(list, sizeof *room, 1);
+    sampi_member *room = (sampi_member *)sampi_grammar_vec_add(list, sizeof *room, 1);
     if (!room) {
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
@@ -32897,17 +33113,17 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     for (int32_t i = 0; i < o->names.n && !x->status; i++) {
         const sampi_name n = ((sampi_name *)o->names.data)[i];
         if (n.goal < 0) continue;
-        const sampi_node name = x->raw ? sampi_style_name(x, n.name) : sampi_schema_quoted(x, n.name);
+        const sampi_node name = x->raw ? sampi_schema_style_name(x, n.name) : sampi_schema_quoted(x, n.name);
         sampi_node node = sampi_object_pair(x, name, n.goal);
-        sampi_member_add(x, list, node, n.required);
+        sampi_schema_member_add(x, list, node, n.required);
         n_required += n.required;
     }
     for (int32_t i = 0; i < o->witnesses.n && !x->status; i++) {
-        const sampi_witness w = *sampi_witness_at(o, i);
-        if (!o->by_kind) sampi_member_add(x, list, w.node, true);
+        const sampi_witness w = *sampi_schema_witness_at(o, i);
+        if (!o->by_kind) sampi_schema_member_add(x, list, w.node, true);
         for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES && o->by_kind; kind++) {
             o->kinds = (uint32_t)1 << kind;
-            sampi_member_add(x, list, sampi_object_others(x, o, w.names, 0, 0, (uint64_t)1 << i), true);
+            sampi_schema_member_add(x, list, sampi_object_others(x, o, w.names, 0, 0, (uint64_t)1 << i), true);
         }
     }
     o->kinds = 0;
@@ -32926,7 +33142,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
-        sampi_refuse(x, o->least_at, "minProperties of names that are not listed");
+        sampi_schema_refuse(x, o->least_at, "minProperties of names that are not listed");
     bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
     if (x->status || o->least > o->most || n_required > o->most)
@@ -32948,22 +33164,22 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     else
         inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
                                     (size_t)o->least, most);
-    sampi_vec_free(&list);
+    sampi_grammar_vec_free(&list);
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
 /* Returns the set of names of the members that can violate the keyword of an EXISTS atom (a condition). */
-static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
+static SAMPI_COLD sampi_texts sampi_schema_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
     if (a.name == SAMPI_KEY_PROPERTY_NAMES)
         return sampi_texts_not(x, sampi_schema_scalars(x, a.node, true).string, true);
     sampi_node known = SAMPI_NEVER;
-    int32_t schema = sampi_doc(x, a.node)->parent, at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_doc(x, i)->name), known);
-    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+    int32_t schema = sampi_schema_doc(x, a.node)->parent, at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_schema_doc(x, i)->name), known);
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
         known = sampi_tree_alt(x->tree, sampi_schema_named_pattern(x, i), known);
     return sampi_texts_not(x, sampi_texts_some(x, known), true);
 }
@@ -32981,30 +33197,30 @@ static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, samp
 
 static SAMPI_COLD void sampi_object_end(sampi_object *o)
 {
-    sampi_vec_free(&o->names);
-    sampi_vec_free(&o->patterns);
-    sampi_vec_free(&o->witnesses);
+    sampi_grammar_vec_free(&o->names);
+    sampi_grammar_vec_free(&o->patterns);
+    sampi_grammar_vec_free(&o->witnesses);
 }
 
 /* Collects the witnesses: the members that must exist and whose names are not listed. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
-    if (o->n_witnesses > 64) sampi_refuse(x, o->witness_at, "more than 64 members that must break something");
+    if (o->n_witnesses > 64) sampi_schema_refuse(x, o->witness_at, "more than 64 members that must break something");
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
-        if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
+        if (sampi_schema_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
         sampi_witness w = { sampi_object_unlisted(x, o), SAMPI_NEVER, false };
         const uint64_t one = (uint64_t)1 << o->witnesses.n;
         bool valued = false;
         for (int32_t k = i; k < o->last; k++) {
-            sampi_atom a = *sampi_atom_at(x, k);
-            if (!sampi_atom_is_met(x, a, one)) continue;
-            w.names = sampi_texts_and(x, w.names, sampi_exists_names(x, a), true);
+            sampi_atom a = *sampi_schema_atom_at(x, k);
+            if (!sampi_schema_atom_is_met(x, a, one)) continue;
+            w.names = sampi_texts_and(x, w.names, sampi_schema_exists_names(x, a), true);
             valued |= a.literal >= 0;
         }
         if (!o->closed) w.node = sampi_object_others(x, o, w.names, 0, 0, one);
         if (w.node == SAMPI_NEVER) return false;
         w.bound = valued && !o->shapes->ask && sampi_object_others(x, o, w.names, 0, 0, 0) != w.node;
-        sampi_witness *room = (sampi_witness *)sampi_vec_add(&o->witnesses, sizeof w, 1);
+        sampi_witness *room = (sampi_witness *)sampi_grammar_vec_add(&o->witnesses, sizeof w, 1);
         if (room)
             *room = w;
         else
@@ -33022,17 +33238,18 @@ static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
     if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
     if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
-        sampi_refuse(x, o->witness_at, "more than 4 members that must break something");
+        sampi_schema_refuse(x, o->witness_at, "more than 4 members that must break something");
 }
 
 /* Makes an object from the current atoms (simple conditions), none of which is an EXISTS. */
-static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
     sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
     if (o.patterns.n > SAMPI_SCHEMA_PATTERNS)
-        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 30 patterns at once");
+        sampi_schema_refuse(x, *sampi_schema_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS),
+                            "more than 30 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
@@ -33043,59 +33260,59 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s);
+static SAMPI_COLD void sampi_schema_finish_objects(sampi_schema *x, sampi_shapes *s);
 
 /* Goes on with one case of an EXISTS atom, unless the atoms so far exclude each other, whatever becomes of the other
    EXISTS atoms: without this question there would be as many cases as names to the power of such atoms. */
-static SAMPI_COLD void sampi_finish_case(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_case(sampi_schema *x, sampi_shapes *s)
 {
     sampi_shapes ask = *s;
     ask.ask = true;
     ask.found = false;
-    sampi_finish_object(x, &ask);
-    if (ask.found) sampi_finish_objects(x, s);
+    sampi_schema_finish_object(x, &ask);
+    if (ask.found) sampi_schema_finish_objects(x, s);
 }
 
 /* Makes objects from the current atoms (simple conditions). */
-static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
     sampi_object o;
-    while (i < n_atoms && sampi_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
+    while (i < n_atoms && sampi_schema_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
     if (i == n_atoms) {
-        sampi_finish_object(x, s);
+        sampi_schema_finish_object(x, s);
         return;
     }
     if (!sampi_schema_choice(x)) return;
-    sampi_atom a = *sampi_atom_at(x, i);
-    sampi_texts names = sampi_exists_names(x, a);
-    const bool any_value = a.literal < 0 || sampi_doc(x, a.node)->kind == SAMPI_JSON_FALSE;
+    sampi_atom a = *sampi_schema_atom_at(x, i);
+    sampi_texts names = sampi_schema_exists_names(x, a);
+    const bool any_value = a.literal < 0 || sampi_schema_doc(x, a.node)->kind == SAMPI_JSON_FALSE;
     bool is_met = false;
     sampi_object_begin(x, &o, s);
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_MET;
     for (int32_t k = 0; k < o.names.n && any_value && !is_met && sampi_schema_step(x, a.node); k++) {
         const sampi_name n = ((sampi_name *)o.names.data)[k];
         is_met = n.required && sampi_texts_have(x, names, n.name);
     }
-    if (is_met) sampi_finish_objects(x, s);
+    if (is_met) sampi_schema_finish_objects(x, s);
     for (int32_t k = 0; k < o.names.n && !is_met && sampi_schema_step(x, a.node); k++) {
         int32_t name = ((sampi_name *)o.names.data)[k].name;
         if (!sampi_texts_have(x, names, name)) continue;
-        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
-        if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
-        sampi_finish_case(x, s);
+        sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
+        if (a.literal >= 0) sampi_schema_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
+        sampi_schema_finish_case(x, s);
         x->atoms.n = n_atoms;
     }
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
-    if (!is_met) sampi_finish_case(x, s);
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
+    if (!is_met) sampi_schema_finish_case(x, s);
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
     for (int32_t k = s->first; k < i && !is_met && sampi_schema_step(x, a.node); k++) {
-        if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
-        sampi_atom_at(x, i)->with = k;
-        sampi_finish_case(x, s);
+        if (sampi_schema_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_schema_atom_at(x, i)->with = k;
+        sampi_schema_finish_case(x, s);
     }
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
-    sampi_atom_at(x, i)->with = -1;
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
+    sampi_schema_atom_at(x, i)->with = -1;
     sampi_object_end(&o);
     x->choices--;
 }
@@ -33132,7 +33349,7 @@ static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sa
     if (least == 0 && most == INT32_MAX) return;
     while (i < a->n_some && a->some[i].literal != literal) i++;
     if (i == SAMPI_ITEM_COUNTS) {
-        sampi_refuse(x, literal >> 2, "more than three contains at once");
+        sampi_schema_refuse(x, literal >> 2, "more than three contains at once");
         return;
     }
     sampi_item_count *some = &a->some[i];
@@ -33150,19 +33367,20 @@ static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sa
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
 {
     int32_t prefix = sampi_schema_prefix(x, schema), at;
-    if (prefix >= 0 && sampi_doc(x, prefix)->n > a->n_prefix) a->n_prefix = sampi_doc(x, prefix)->n;
+    if (prefix >= 0 && sampi_schema_doc(x, prefix)->n > a->n_prefix) a->n_prefix = sampi_schema_doc(x, prefix)->n;
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
     if (least > a->least) a->least = least;
     if (most < a->most) a->most = most;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 &&
+        sampi_schema_doc(x, at)->kind == SAMPI_JSON_TRUE)
         a->unique = at;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
-        least = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) < 0
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        least = sampi_schema_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) < 0
                     ? 1
                     : sampi_schema_count(x, schema, SAMPI_KEY_MIN_CONTAINS, 0);
         most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
-        sampi_array_add_count(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
+        sampi_array_add_count(x, a, sampi_schema_literal_of(at, SAMPI_IS), least, most);
     }
 }
 
@@ -33177,17 +33395,17 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
         if (is || a->some[k].most < INT32_MAX) possible = sampi_goal_add(x, first, a->some[k].literal ^ !is);
     }
     for (int32_t k = a->shapes->first; k < a->last && possible && !x->status; k++) {
-        sampi_atom atom = *sampi_atom_at(x, k);
+        sampi_atom atom = *sampi_schema_atom_at(x, k);
         if (atom.kind == SAMPI_ATOM_ITEMS || (atom.kind == SAMPI_ATOM_ITEM && atom.name == i))
             possible = sampi_goal_add(x, first, atom.literal);
         if (atom.kind != SAMPI_ATOM_GROUP && atom.kind != SAMPI_ATOM_VALUE) continue;
         bool value = atom.kind == SAMPI_ATOM_VALUE;
         int32_t prefix = value ? atom.node : sampi_schema_prefix(x, atom.node),
-                at = prefix < 0 ? -1 : sampi_doc_child(x, prefix, i);
+                at = prefix < 0 ? -1 : sampi_schema_doc_child(x, prefix, i);
         if (value)
-            possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+            possible = at >= 0 && sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_EQUALS));
         else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
-            possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+            possible = sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_IS));
     }
     int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
@@ -33198,14 +33416,14 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
-        sampi_atom atom = *sampi_atom_at(x, i);
+        sampi_atom atom = *sampi_schema_atom_at(x, i);
         if (atom.kind == SAMPI_ATOM_GROUP) sampi_array_group(x, a, atom.node);
         if (atom.kind == SAMPI_ATOM_ITEM && atom.name >= a->n_prefix) a->n_prefix = atom.name + 1;
         if (atom.kind == SAMPI_ATOM_SOME) sampi_array_add_count(x, a, atom.literal, atom.name, INT32_MAX);
         if (atom.kind == SAMPI_ATOM_LEAST && atom.name > a->least) a->least = atom.name;
         if (atom.kind == SAMPI_ATOM_MOST && atom.name < a->most) a->most = atom.name;
         if (atom.kind != SAMPI_ATOM_VALUE) continue;
-        int32_t n = sampi_doc(x, atom.node)->n;
+        int32_t n = sampi_schema_doc(x, atom.node)->n;
         if (n > a->n_prefix) a->n_prefix = n;
         if (n > a->least) a->least = n;
         if (n < a->most) a->most = n;
@@ -33228,7 +33446,7 @@ static SAMPI_COLD sampi_node sampi_array_of_one(sampi_schema *x, const sampi_arr
 }
 
 /* Returns whether the node is one of the list's members. Equal sets of texts have the same node. */
-static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
+static SAMPI_COLD bool sampi_schema_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
         if (((const sampi_member *)members->data)[i].node == node) return true;
@@ -33240,8 +33458,8 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
 /* Adds a value that may come once in the array, unless it is in the list already; an enum may have a value twice. */
 static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
 {
-    if (x->status || sampi_is_member(x, members, node)) return;
-    sampi_member *room = (sampi_member *)sampi_vec_add(members, sizeof *room, 1);
+    if (x->status || sampi_schema_is_member(x, members, node)) return;
+    sampi_member *room = (sampi_member *)sampi_grammar_vec_add(members, sizeof *room, 1);
     if (!room) {
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
@@ -33263,12 +33481,12 @@ static SAMPI_COLD sampi_node sampi_array_listed(sampi_schema *x, const sampi_arr
         int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
         sampi_array_value(x, &list,
                           i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
-                                : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)));
+                                : sampi_schema_value_text(x, *sampi_schema_ints(&x->arena, at)));
     }
     if (a->least <= list.n)
         node = sampi_tree_members(x->tree, (const sampi_member *)list.data, (size_t)list.n, x->comma, SAMPI_NEVER,
                                   (size_t)a->least, a->most < INT32_MAX ? (size_t)a->most : SIZE_MAX);
-    sampi_vec_free(&list);
+    sampi_grammar_vec_free(&list);
     return node;
 }
 
@@ -33282,7 +33500,8 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     samp_grammar_error error;
     const int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     if (goal < 0 || sampi_goal_structures(x, goal))
-        return sampi_refuse(x, a->unique, "only where all items are scalars, and one schema is for all"), SAMPI_NEVER;
+        return sampi_schema_refuse(x, a->unique, "only where all items are scalars, and one schema is for all"),
+               SAMPI_NEVER;
     sampi_scalars s = sampi_goal_scalars(x, goal);
     if (s.number.n >= 0 && s.string.n >= 0) {
         a->unique = -1; /* the list of members sees to it */
@@ -33367,20 +33586,20 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     for (int32_t k = 0; k < a->n_some && n <= MOST; k++)
         n *= 1 + (int64_t)(a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least);
     if ((last + 1) * n > MOST)
-        return sampi_refuse(x, a->some[0].literal >> 2, "contains with so many items"), SAMPI_NEVER;
+        return sampi_schema_refuse(x, a->some[0].literal >> 2, "contains with so many items"), SAMPI_NEVER;
     const int32_t first = x->stack.n;
     for (int32_t found = 0; found < n; found++)
-        sampi_push(x, &x->stack, sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER);
+        sampi_schema_push(x, &x->stack, sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER);
     if (a->most == INT32_MAX) sampi_array_ways(x, a, (int32_t)last, items);
     for (int32_t found = (int32_t)n; found-- > 0 && a->most == INT32_MAX && !x->status;) {
-        sampi_node *place = sampi_ints(&x->stack, first);
+        sampi_node *place = sampi_schema_ints(&x->stack, first);
         place[found] = sampi_array_tail(x, a, found, items, place);
     }
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
         for (int32_t found = 0; found < n && !x->status; found++) {
             /* for counts above `found`, place [] was not replaced yet: it has what may follow item i + 1 */
-            sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
+            sampi_node *place = sampi_schema_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
                 if (next >= 0) node = sampi_tree_alt(t, sampi_tree_seq(t, items[which], place[next]), node);
@@ -33389,7 +33608,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
                                                                          : node;
         }
     }
-    const sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
+    const sampi_node node = x->status ? SAMPI_NEVER : *sampi_schema_ints(&x->stack, first);
     x->stack.n = first;
     return node;
 }
@@ -33417,7 +33636,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
 }
 
 /* Makes an array from the current atoms (simple conditions). */
-static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
     sampi_array_collect(x, &a);
@@ -33431,7 +33650,7 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
     sampi_node inside;
     if (a.most <= 1) a.unique = -1;
     if (a.unique >= 0 && x->raw)
-        inside = (sampi_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
+        inside = (sampi_schema_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
     else if (a.unique >= 0)
         inside = sampi_array_unique(x, &a);
     else
@@ -33442,25 +33661,25 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 }
 
 /* Ends a way: its atoms (simple conditions) make one shape of an array or object, or they contradict each other. */
-static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish(sampi_schema *x, sampi_shapes *s)
 {
     int32_t refused = -1;
     for (int32_t i = s->first; i < x->atoms.n; i++)
-        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
+        if (sampi_schema_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_schema_atom_at(x, i)->node;
     if (refused >= 0 && !s->ask) { /* a refused atom (condition) is an error only if the other atoms can hold */
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)
-            sampi_finish_objects(x, &ask);
+            sampi_schema_finish_objects(x, &ask);
         else
-            sampi_finish_array(x, &ask);
-        if (ask.found) sampi_refuse(x, refused, "not supported where it must not hold");
+            sampi_schema_finish_array(x, &ask);
+        if (ask.found) sampi_schema_refuse(x, refused, "not supported where it must not hold");
         return;
     }
     if (s->type == SAMPI_T_OBJECT)
-        sampi_finish_objects(x, s);
+        sampi_schema_finish_objects(x, s);
     else
-        sampi_finish_array(x, s);
+        sampi_schema_finish_array(x, s);
 }
 
 /* ---- src/schema/satisfiable.h ---- */
@@ -33471,11 +33690,11 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
    nodes that may still be visited; behind the last one the answer is true. */
 static SAMPI_COLD bool sampi_schema_live(const sampi_tree *t, const uint8_t *live, sampi_node n, int32_t *patience)
 {
-    while (!sampi_is_dead(t, n)) {
-        const sampi_expr *e = sampi_at(t, n);
+    while (!sampi_grammar_is_dead(t, n)) {
+        const sampi_expr *e = sampi_grammar_at(t, n);
         if (--*patience < 0) return true;
         switch (e->kind) {
-            case SAMPI_NODE_REF: return sampi_rule_at(t, e->a)->body < 0 || live[e->a];
+            case SAMPI_NODE_REF: return sampi_grammar_rule_at(t, e->a)->body < 0 || live[e->a];
             case SAMPI_NODE_SEQ:
                 if (!sampi_schema_live(t, live, e->a, patience)) return false;
                 n = e->b;
@@ -33525,8 +33744,8 @@ static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
     while (!found && more) { /* a rule mostly refers to rules that were made after it */
         more = false;
         for (int32_t i = n; i-- > 0;)
-            if (!live[i] && sampi_rule_at(t, i)->body >= 0 &&
-                sampi_schema_live(t, live, sampi_rule_at(t, i)->body, &patience))
+            if (!live[i] && sampi_grammar_rule_at(t, i)->body >= 0 &&
+                sampi_schema_live(t, live, sampi_grammar_rule_at(t, i)->body, &patience))
                 live[i] = more = true;
         found = sampi_schema_live(t, live, node, &patience);
     }
@@ -33538,17 +33757,17 @@ static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     while (x->queue.n > x->n_made && !x->status) {
-        const int32_t next = *sampi_ints(&x->queue, x->n_made++), goal = next / SAMPI_GOAL_RULES,
+        const int32_t next = *sampi_schema_ints(&x->queue, x->n_made++), goal = next / SAMPI_GOAL_RULES,
                       which = next % SAMPI_GOAL_RULES;
         const bool tags = which != SAMPI_RULE_WHOLE && x->words.style->item;
         unsigned deep = sampi_goal_structures(x, goal);
         sampi_node body = which == SAMPI_RULE_WHOLE ? sampi_goal_scalars_node(x, goal) : (sampi_node)SAMPI_NEVER;
         if (which == SAMPI_RULE_ARRAYS) deep &= SAMPI_T_ARRAY;
         if (which == SAMPI_RULE_OBJECTS) deep &= SAMPI_T_OBJECT;
-        if (tags) sampi_style_turn(x);
+        if (tags) sampi_schema_style_turn(x);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        if (tags) sampi_style_turn(x);
+        if (tags) sampi_schema_style_turn(x);
         sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule[which], body));
     }
 }
@@ -33557,10 +33776,10 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 static SAMPI_COLD sampi_node sampi_schema_tags(sampi_schema *x, int32_t goal)
 {
     if (!(sampi_goal_structures(x, goal) & SAMPI_T_OBJECT))
-        return sampi_refuse(x, 0, "in this style, values are objects only"), SAMPI_NEVER;
-    sampi_style_turn(x);
+        return sampi_schema_refuse(x, 0, "in this style, values are objects only"), SAMPI_NEVER;
+    sampi_schema_style_turn(x);
     const sampi_node node = sampi_goal_shapes(x, goal, SAMPI_T_OBJECT);
-    sampi_style_turn(x);
+    sampi_schema_style_turn(x);
     return node;
 }
 
@@ -33568,7 +33787,7 @@ static SAMPI_COLD sampi_node sampi_schema_tags(sampi_schema *x, int32_t goal)
 static SAMPI_COLD sampi_node sampi_schema_node(sampi_schema *x, int32_t schema)
 {
     const int32_t first = x->stack.n;
-    const bool possible = sampi_goal_add(x, first, sampi_literal_of(schema, SAMPI_IS));
+    const bool possible = sampi_goal_add(x, first, sampi_schema_literal_of(schema, SAMPI_IS));
     const int32_t goal = sampi_goal_from_stack(x, first);
     const bool tags = x->words.style && schema == 0;
     const sampi_node node = !possible ? (sampi_node)SAMPI_NEVER
@@ -33594,23 +33813,24 @@ static SAMPI_COLD bool sampi_schema_is_dead(sampi_schema *x, int32_t schema)
 static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
 {
     int32_t at;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0 && sampi_doc(x, at)->n == 0) return at;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && sampi_schema_is_dead(x, x->targets[at]))
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0 && sampi_schema_doc(x, at)->n == 0) return at;
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && sampi_schema_is_dead(x, x->targets[at]))
         return x->targets[at];
-    at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_ALL_OF);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
         if (sampi_schema_is_dead(x, i)) return i;
-    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     const int32_t others = sampi_schema_others(x, schema);
-    const bool closed = others >= 0 && sampi_doc(x, others)->kind == SAMPI_JSON_FALSE &&
-                        sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
-    for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_doc(x, i)->next) {
-        const int32_t member = sampi_json_member(&x->doc, at, sampi_doc(x, i)->text);
+    const bool closed = others >= 0 && sampi_schema_doc(x, others)->kind == SAMPI_JSON_FALSE &&
+                        sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
+    for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_schema_doc(x, i)->next) {
+        const int32_t member = sampi_json_member(&x->doc, at, sampi_schema_doc(x, i)->text);
         if (member < 0 ? closed : sampi_schema_is_dead(x, member)) return member < 0 ? i : member;
     }
     if (sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0) == 0) return -1;
     const int32_t prefix = sampi_schema_prefix(x, schema);
-    at = prefix >= 0 && sampi_doc(x, prefix)->n ? sampi_doc(x, prefix)->first : sampi_schema_rest(x, schema);
+    at = prefix >= 0 && sampi_schema_doc(x, prefix)->n ? sampi_schema_doc(x, prefix)->first
+                                                       : sampi_schema_rest(x, schema);
     return sampi_schema_is_dead(x, at) ? at : -1;
 }
 
@@ -33618,13 +33838,14 @@ static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
 static SAMPI_COLD void sampi_schema_unsatisfiable(sampi_schema *x)
 {
     int32_t at = 0;
-    for (int32_t depth = 0, next; depth < SAMPI_JSON_DEPTH && sampi_doc(x, at)->kind == SAMPI_JSON_OBJECT; depth++) {
+    for (int32_t depth = 0, next; depth < SAMPI_JSON_DEPTH && sampi_schema_doc(x, at)->kind == SAMPI_JSON_OBJECT;
+         depth++) {
         next = sampi_schema_reason(x, at);
         if (next < 0 || next == at || x->status) break;
         at = next;
     }
     if (x->status != SAMP_E_NOMEM) x->status = SAMP_OK;
-    const int kind = sampi_doc(x, at)->kind;
+    const int kind = sampi_schema_doc(x, at)->kind;
     sampi_schema_fail(x, at, SAMP_E_EMPTY,
                       kind == SAMPI_JSON_STRING  ? "this name is required, and no member may have it"
                       : kind == SAMPI_JSON_ARRAY ? "no value is in this list"
@@ -33706,7 +33927,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
     x->character = sampi_schema_range(t, 0, 0x10ffff);
     x->shortest = sampi_schema_in_quotes(x, sampi_tree_repeat(t, x->character, 0, -1));
-    if (x->words.style) sampi_style_constants(x);
+    if (x->words.style) sampi_schema_style_constants(x);
     const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
@@ -33744,11 +33965,11 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     x->draft = 8;
     int32_t dialect = sampi_json_member(&x->doc, 0, x->key[SAMPI_KEY_SCHEMA]);
     const char *text = "";
-    if (dialect >= 0 && sampi_doc(x, dialect)->kind == SAMPI_JSON_STRING)
-        text = sampi_doc_text(x, sampi_doc(x, dialect)->text, &n);
+    if (dialect >= 0 && sampi_schema_doc(x, dialect)->kind == SAMPI_JSON_STRING)
+        text = sampi_schema_doc_text(x, sampi_schema_doc(x, dialect)->text, &n);
     for (size_t i = 0; i + 8 <= n; i++) {
         if (memcmp(text + i, "draft-0", 7)) continue;
-        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
+        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_schema_refuse(x, dialect, "not a draft from 4 on");
         x->draft = text[i + 7] - '0';
     }
     /* A keyword that does not exist in the document's draft is ignored. */
@@ -33782,7 +34003,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
                           &x->todo,    &x->queue,     &x->pending,   &x->deriver.work, &x->resources,
                           &x->anchors, &x->addresses, &x->by_anchor, &x->values,       &x->deriver.queued.slots };
-    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_grammar_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);
     SAMP_FREE(x->other.block);
@@ -33842,18 +34063,18 @@ static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi
 }
 static SAMPI_COLD sampi_node sampi_tags_malformed(sampi_tags *g, int32_t node, const char *text)
 {
-    sampi_malformed(&g->x, node, text);
+    sampi_schema_malformed(&g->x, node, text);
     return g->x.status;
 }
 static SAMPI_COLD sampi_node sampi_tags_refuse(sampi_tags *g, int32_t node, const char *text)
 {
-    sampi_refuse(&g->x, node, text);
+    sampi_schema_refuse(&g->x, node, text);
     return g->x.status;
 }
 
 static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_json_kind kind)
 {
-    return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
+    return node >= 0 && sampi_schema_doc(&g->x, node)->kind == kind;
 }
 
 /* Returns the member with this name of an object; -1 if it has no such member. */
@@ -33883,7 +34104,7 @@ static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const
     if (member < 0)
         sampi_tags_missing(g, node, name);
     else
-        sampi_malformed(&g->x, member, expected[kind]);
+        sampi_schema_malformed(&g->x, member, expected[kind]);
     return -1;
 }
 
@@ -33892,7 +34113,7 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
 {
     const int32_t member = sampi_tags_member(g, node, name);
     if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_TRUE) && !sampi_tags_is(g, member, SAMPI_JSON_FALSE))
-        sampi_malformed(&g->x, member, "expected true or false");
+        sampi_schema_malformed(&g->x, member, "expected true or false");
     return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
 }
 
@@ -33902,14 +34123,15 @@ static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_
 {
     size_t n = 0;
     const char *text = "";
-    if (sampi_tags_is(g, node, SAMPI_JSON_NUMBER)) text = sampi_doc_text(&g->x, sampi_doc(&g->x, node)->text, &n);
+    if (sampi_tags_is(g, node, SAMPI_JSON_NUMBER))
+        text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, node)->text, &n);
     const bool minus = n > 0 && text[0] == '-';
     int64_t value = n > (size_t)minus ? 0 : INT64_MAX;
     for (size_t i = minus; i < n && value <= INT32_MAX; i++)
         value = text[i] >= '0' && text[i] <= '9' ? 10 * value + (text[i] - '0') : INT64_MAX;
     if (minus && value <= INT32_MAX) value = -value;
     if (value >= least && value <= INT32_MAX) return (int32_t)value;
-    sampi_malformed(&g->x, node, least < 0 ? "expected a whole number, or -1" : "expected a whole number");
+    sampi_schema_malformed(&g->x, node, least < 0 ? "expected a whole number, or -1" : "expected a whole number");
     return least;
 }
 
@@ -33934,10 +34156,11 @@ static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, con
 /* Refuses each member whose name is not in the list, because its meaning is not known. */
 static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
-    for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+    for (int32_t i = sampi_schema_doc(&g->x, node)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
         size_t n;
-        const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->name, &n);
-        if (!sampi_tags_is_listed(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
+        const char *name = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, i)->name, &n);
+        if (!sampi_tags_is_listed(names, ';', name, n))
+            sampi_schema_refuse(&g->x, i, "this format has no such member here");
     }
 }
 
@@ -33948,7 +34171,7 @@ static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, con
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
     size_t n;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    const char *text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, string)->text, &n);
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
@@ -33959,8 +34182,8 @@ static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, boo
     sampi_node words = SAMPI_NEVER;
     if (!alone && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of texts");
-    for (int32_t i = alone ? list : sampi_doc(&g->x, list)->first; i >= 0;
-         i = alone ? -1 : sampi_doc(&g->x, i)->next) {
+    for (int32_t i = alone ? list : sampi_schema_doc(&g->x, list)->first; i >= 0;
+         i = alone ? -1 : sampi_schema_doc(&g->x, i)->next) {
         if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_malformed(g, i, "expected a text");
         const sampi_node text = sampi_tags_text(g, i);
         if (text == SAMPI_EMPTY && !empty) return sampi_tags_malformed(g, i, "expected a text that is not empty");
@@ -34033,8 +34256,8 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
 /* Returns whether two tokens of the document are written in the same way. */
 static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int32_t b)
 {
-    return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
-           sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
+    return sampi_schema_doc(&g->x, a)->kind == sampi_schema_doc(&g->x, b)->kind &&
+           sampi_schema_doc(&g->x, a)->text == sampi_schema_doc(&g->x, b)->text;
 }
 
 /* Returns a TOKEN node that excludes the tokens of a format: those in the member "exclude_tokens", and the one that
@@ -34045,7 +34268,8 @@ static SAMPI_COLD sampi_node sampi_tags_excluded_tokens(sampi_tags *g, int32_t n
     sampi_node all = end.token < 0 ? 0 : sampi_tags_token(g, end.token, true, 0);
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of tokens");
-    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+    for (int32_t i = list < 0 ? -1 : sampi_schema_doc(&g->x, list)->first; i >= 0;
+         i = sampi_schema_doc(&g->x, i)->next)
         all = sampi_tags_token(g, i, true, all);
     return all;
 }
@@ -34148,7 +34372,7 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     words.style = style;
     words.tag_space = space < 0 && words.space == 0 ? 1 : words.space;
     const size_t n = sampi_tags_value_length(&g->x.doc, schema);
-    char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
+    char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_schema_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
     sampi_node node = sampi_schema_tree(g->x.tree, text, NULL, &words, &inner);
     if (node < 0) node = sampi_tags_inner_error(g, schema, text, n, &inner);
@@ -34171,9 +34395,9 @@ static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char
     r.text = r.at = text;
     r.end = text + n;
     int status = sampi_gbnf_read(&r, "root", &rule);
-    if (status) sampi_read_node(&r, status);
-    sampi_vec_free(&r.parts);
-    for (int32_t i = first; i < t->rules.n; i++) sampi_at(t, sampi_rule_at(t, i)->name)->c = 0;
+    if (status) sampi_grammar_read_node(&r, status);
+    sampi_grammar_vec_free(&r.parts);
+    for (int32_t i = first; i < t->rules.n; i++) sampi_grammar_at(t, sampi_grammar_rule_at(t, i)->name)->c = 0;
     return status ? sampi_tags_inner_error(g, string, text, n, &inner)
                   : sampi_tags_check(g, string, sampi_tree_ref(t, rule));
 }
@@ -34184,7 +34408,7 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
     samp_text_error inner;
     size_t n = 0;
     if (g->x.status) return g->x.status;
-    const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    const char *bytes = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, string)->text, &n);
     char *text = sampi_tags_copy(g, string, bytes, n);
     if (!text) return g->x.status;
     sampi_node node;
@@ -34221,8 +34445,9 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     const int32_t list = sampi_tags_required(g, node, "elements", SAMPI_JSON_ARRAY);
     sampi_node all = sequence ? SAMPI_EMPTY : SAMPI_NEVER;
     if (list < 0) return g->x.status;
-    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_malformed(g, list, "expected a format");
-    for (int32_t i = sampi_doc(&g->x, list)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+    if (sampi_schema_doc(&g->x, list)->n == 0) return sampi_tags_malformed(g, list, "expected a format");
+    for (int32_t i = sampi_schema_doc(&g->x, list)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
         const sampi_node one = sampi_tags_format(g, i, end);
         all = sampi_tags_check(g, i,
                                sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
@@ -34237,16 +34462,16 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node, bool 
     const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING);
     size_t n;
     if (type < 0) return -1;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    const char *text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, type)->text, &n);
     const bool is_regex = regex && n == 5 && !memcmp(text, "regex", 5);
     if (!is_regex && (n != 5 || memcmp(text, "token", 5)))
-        sampi_malformed(&g->x, type, regex ? "expected token or regex" : "expected token");
+        sampi_schema_malformed(&g->x, type, regex ? "expected token or regex" : "expected token");
     const char *name = is_regex ? "pattern" : "token";
     const int32_t member = sampi_tags_member(g, node, name);
     if (member < 0) sampi_tags_missing(g, node, name);
     sampi_tags_allow_members(g, node, is_regex ? "type;pattern" : "type;token");
     if (is_regex && !g->x.status && !sampi_tags_is(g, member, SAMPI_JSON_STRING))
-        sampi_malformed(&g->x, member, "expected a text");
+        sampi_schema_malformed(&g->x, member, "expected a text");
     if (regex) *regex = is_regex;
     return g->x.status ? -1 : member;
 }
@@ -34267,7 +34492,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     sampi_tags_end inner = { SAMPI_NEVER, -1 };
     sampi_tree *t = g->x.tree;
     if (!sampi_tags_is(g, node, SAMPI_JSON_OBJECT)) {
-        sampi_malformed(&g->x, node, "expected a tag");
+        sampi_schema_malformed(&g->x, node, "expected a tag");
         return tag;
     }
     int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
@@ -34281,16 +34506,16 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false, 0);
     } else {
         last = inner.words = sampi_tags_strings(g, end, true);
-        if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
-        if (last > 0 && sampi_at(t, last)->facts & SAMPI_FACT_EMPTY)
+        if (last == SAMPI_NEVER) sampi_schema_malformed(&g->x, end, "expected a text");
+        if (last > 0 && sampi_grammar_at(t, last)->facts & SAMPI_FACT_EMPTY)
             inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
         begin = sampi_tags_token_of(g, begin, &tag.regex);
     else if (!sampi_tags_is(g, begin, SAMPI_JSON_STRING))
-        sampi_malformed(&g->x, begin, "expected a text");
+        sampi_schema_malformed(&g->x, begin, "expected a text");
     if (g->x.status) return tag;
-    tag.token = sampi_doc(&g->x, begin)->parent != node && !tag.regex;
+    tag.token = sampi_schema_doc(&g->x, begin)->parent != node && !tag.regex;
     tag.first = tag.regex   ? sampi_tags_string(g, begin, true)
                 : tag.token ? sampi_tags_token(g, begin, false, 0)
                             : sampi_tags_text(g, begin);
@@ -34323,16 +34548,16 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
     sampi_tree *t = g->x.tree;
     size_t n, length;
     int32_t found = -1;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, tag->begin)->text, &n);
-    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        const char *trigger = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->text, &length);
+    const char *text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, tag->begin)->text, &n);
+    for (int32_t i = sampi_schema_doc(&g->x, triggers)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
+        const char *trigger = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, i)->text, &length);
         sampi_node behind = SAMPI_NEVER;
         if (tag->regex)
             behind = sampi_schema_behind(&g->x, tag->first, sampi_tags_text(g, i));
         else if (length <= n && !memcmp(trigger, text, length))
             behind = sampi_tree_text(t, text + length, n - length);
         if (behind == SAMPI_NEVER) continue;
-        if (found >= 0) sampi_malformed(&g->x, tag->begin, "expected only one trigger that it begins with");
+        if (found >= 0) sampi_schema_malformed(&g->x, tag->begin, "expected only one trigger that it begins with");
         found = i;
         *rest = behind;
     }
@@ -34341,7 +34566,7 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
         const sampi_node begun = sampi_tree_seq(t, sampi_tags_text(g, found), g->bytes);
         whole = !sampi_schema_alive(&g->x, sampi_tags_and_not(g, tag->first, begun), SAMPI_SCHEMA_SEARCH);
     }
-    if (!whole) sampi_malformed(&g->x, tag->begin, "expected one of the triggers at its beginning");
+    if (!whole) sampi_schema_malformed(&g->x, tag->begin, "expected one of the triggers at its beginning");
     return g->x.status ? -1 : found;
 }
 
@@ -34355,14 +34580,15 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     sampi_node words = triggers < 0 ? g->x.status : sampi_tags_strings(g, triggers, false);
     sampi_node excluded = old ? (sampi_node)SAMPI_NEVER : sampi_tags_excluded(g, node, end), bodies = SAMPI_NEVER,
                whole = SAMPI_NEVER;
-    if (words == SAMPI_NEVER) sampi_malformed(&g->x, triggers, "expected a text");
-    if (tags >= 0 && sampi_doc(&g->x, tags)->n == 0) sampi_malformed(&g->x, tags, "expected a tag");
+    if (words == SAMPI_NEVER) sampi_schema_malformed(&g->x, triggers, "expected a text");
+    if (tags >= 0 && sampi_schema_doc(&g->x, tags)->n == 0) sampi_schema_malformed(&g->x, tags, "expected a tag");
     const bool at_least_one = !old && sampi_tags_flag(g, node, "at_least_one");
     const bool stop = !old && sampi_tags_flag(g, node, "stop_after_first");
-    for (int32_t i = g->x.status ? -1 : sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
-         i = sampi_doc(&g->x, i)->next) {
+    for (int32_t i = g->x.status ? -1 : sampi_schema_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
-        if (!g->x.status && tag.token) sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
+        if (!g->x.status && tag.token)
+            sampi_schema_refuse(&g->x, tag.begin, "a token behind free text is not supported");
         sampi_node rest = SAMPI_NEVER;
         const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, &tag, &rest);
         if (trigger < 0) break;
@@ -34384,16 +34610,18 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
     sampi_node whole = SAMPI_NEVER, out = sampi_tags_excluded_tokens(g, node, end);
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, triggers)->n == 0) return sampi_tags_malformed(g, triggers, "expected a token");
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
-    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+    if (sampi_schema_doc(&g->x, triggers)->n == 0) return sampi_tags_malformed(g, triggers, "expected a token");
+    if (sampi_schema_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
+    for (int32_t i = sampi_schema_doc(&g->x, triggers)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next)
         out = sampi_tags_token(g, i, true, out);
-    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+    for (int32_t i = sampi_schema_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
         bool found = false;
-        for (int32_t k = sampi_doc(&g->x, triggers)->first; k >= 0 && !g->x.status; k = sampi_doc(&g->x, k)->next)
+        for (int32_t k = sampi_schema_doc(&g->x, triggers)->first; k >= 0 && !g->x.status;
+             k = sampi_schema_doc(&g->x, k)->next)
             found = found || (tag.token && sampi_tags_same_token(g, tag.begin, k));
-        if (!found && !g->x.status) sampi_malformed(&g->x, tag.begin, "expected a trigger's token");
+        if (!found && !g->x.status) sampi_schema_malformed(&g->x, tag.begin, "expected a trigger's token");
         whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
@@ -34412,9 +34640,9 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
     sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER, free = SAMPI_NEVER;
     sampi_node out = by_token ? sampi_tags_excluded_tokens(g, node, end) : sampi_tags_excluded(g, node, end);
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
-    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
+    if (sampi_schema_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
+    for (int32_t i = sampi_schema_doc(&g->x, rules)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
+        const int32_t first = sampi_schema_doc(&g->x, i)->n == 2 ? sampi_schema_doc(&g->x, i)->first : -1;
         if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
             return sampi_tags_malformed(g, i, "expected a text and a format");
         if (by_token)
@@ -34425,11 +34653,12 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
             return sampi_tags_malformed(g, first, "expected a text");
     }
     if (by_token) free = sampi_tree_repeat(t, sampi_tags_any_token(g, node, out), 0, -1);
-    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
-        const int32_t first = sampi_doc(&g->x, i)->first;
+    for (int32_t i = sampi_schema_doc(&g->x, rules)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
+        const int32_t first = sampi_schema_doc(&g->x, i)->first;
         const sampi_node up_to = by_token ? sampi_tree_seq(t, free, sampi_tags_token(g, first, false, 0))
                                           : sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, out);
-        const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
+        const sampi_node behind = sampi_tags_format(g, sampi_schema_doc(&g->x, first)->next, end);
         bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
     }
     const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
@@ -34447,8 +34676,9 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
                stop = sampi_tags_flag(g, node, "stop_after_first");
     sampi_node one = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
-    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next)
+    if (sampi_schema_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
+    for (int32_t i = sampi_schema_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next)
         one = sampi_tags_check(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
     if (g->x.status) return g->x.status;
     sampi_node all = sampi_tree_seq(t, sampi_tags_text(g, separator), one);
@@ -34456,19 +34686,21 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* Returns the style with the name in the member "style" (sampi_style_named); NULL for "json", or without the member. */
+/* Returns the style with the name in the member "style" (sampi_schema_style_named); NULL for "json", or without the
+   member. */
 static SAMPI_COLD const sampi_style *sampi_tags_style(sampi_tags *g, int32_t node)
 {
     const int32_t style = sampi_tags_member(g, node, "style");
     size_t n;
     if (style < 0) return NULL;
     if (!sampi_tags_is(g, style, SAMPI_JSON_STRING)) {
-        sampi_malformed(&g->x, style, "expected a text");
+        sampi_schema_malformed(&g->x, style, "expected a text");
         return NULL;
     }
-    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
-    const sampi_style *found = sampi_style_named(name, n);
-    if (!found && (n != 4 || memcmp(name, "json", 4))) sampi_refuse(&g->x, style, "this style is not supported");
+    const char *name = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, style)->text, &n);
+    const sampi_style *found = sampi_schema_style_named(name, n);
+    if (!found && (n != 4 || memcmp(name, "json", 4)))
+        sampi_schema_refuse(&g->x, style, "this style is not supported");
     return found;
 }
 
@@ -34533,16 +34765,16 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
 #undef SAMPI_TAGS_NAMES
     };
     const bool object = sampi_tags_is(g, node, SAMPI_JSON_OBJECT);
-    if (!object) sampi_malformed(&g->x, node, "expected a format");
+    if (!object) sampi_schema_malformed(&g->x, node, "expected a format");
     const int32_t type = object ? sampi_tags_required(g, node, "type", SAMPI_JSON_STRING) : -1;
     size_t n, i = 0;
     if (type < 0) return SAMPI_TAGS_NONE;
-    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    const char *name = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, type)->text, &n);
     while (i < SAMPI_TAGS_NONE && !(strlen(known[i][0]) == n && memcmp(known[i][0], name, n) == 0)) i++;
     if (i < SAMPI_TAGS_NONE)
         sampi_tags_allow_members(g, node, known[i][1]);
     else
-        sampi_refuse(&g->x, type, "this type of format is not supported");
+        sampi_schema_refuse(&g->x, type, "this type of format is not supported");
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
@@ -34556,7 +34788,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
             member = sampi_tags_required(g, node, "value", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_text(g, member);
         case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node, sampi_tags_style(g, node));
-        case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_style_named("qwen_xml", 8));
+        case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_schema_style_named("qwen_xml", 8));
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
@@ -34624,7 +34856,7 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
     const int32_t type = sampi_tags_member(&g, 0, "type");
     size_t n = 0;
     const char *name = sampi_tags_is(&g, type, SAMPI_JSON_STRING)
-                           ? sampi_doc_text(&g.x, sampi_doc(&g.x, type)->text, &n)
+                           ? sampi_schema_doc_text(&g.x, sampi_schema_doc(&g.x, type)->text, &n)
                            : "";
     if (!sampi_tags_is(&g, 0, SAMPI_JSON_OBJECT)) {
         all = sampi_tags_malformed(&g, 0, "expected an object");
@@ -34639,8 +34871,8 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
         all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
     }
     if (g.x.status) all = g.x.status;
-    sampi_vec_free(&g.x.deriver.work);
-    sampi_vec_free(&g.x.deriver.queued.slots);
+    sampi_grammar_vec_free(&g.x.deriver.work);
+    sampi_grammar_vec_free(&g.x.deriver.queued.slots);
     SAMP_FREE(g.x.deriver.memo);
     sampi_json_free(&g.x.doc);
     return all;
@@ -34786,23 +35018,23 @@ static SAMPI_COLD void sampi_tag_write(sampi_tag_maker *m, const char *text, siz
 static SAMPI_COLD int32_t sampi_tag_function(sampi_tags *g, int32_t tool)
 {
     size_t n = 0;
-    if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_malformed(&g->x, tool, "expected a tool"), -1;
+    if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_schema_malformed(&g->x, tool, "expected a tool"), -1;
     const bool typed = sampi_tags_member(g, tool, "type") >= 0;
     const int32_t type = typed ? sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING) : -1;
-    const char *text = type < 0 ? "" : sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    const char *text = type < 0 ? "" : sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, type)->text, &n);
     if (type >= 0 && (n != 8 || memcmp(text, "function", 8)))
-        sampi_refuse(&g->x, type, "tools other than functions are not supported");
+        sampi_schema_refuse(&g->x, type, "tools other than functions are not supported");
     const int32_t function = g->x.status ? -1 : sampi_tags_required(g, tool, "function", SAMPI_JSON_OBJECT);
     const int32_t name = function < 0 ? -1 : sampi_tags_required(g, function, "name", SAMPI_JSON_STRING);
     const int32_t schema = function < 0 ? -1 : sampi_tags_member(g, function, "parameters");
     if (name < 0) return -1;
-    text = sampi_doc_text(&g->x, sampi_doc(&g->x, name)->text, &n);
+    text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, name)->text, &n);
     bool good = n > 0;
     for (size_t i = 0; i < n; i++) good = good && (unsigned char)text[i] > ' ' && !strchr("\"\\<>", text[i]);
-    if (!good) sampi_malformed(&g->x, name, "expected a name without blanks, quotes, \\ and < >");
-    if (schema >= 0 && sampi_doc(&g->x, schema)->kind < SAMPI_JSON_OBJECT &&
-        sampi_doc(&g->x, schema)->kind > SAMPI_JSON_TRUE)
-        sampi_malformed(&g->x, schema, "expected a schema");
+    if (!good) sampi_schema_malformed(&g->x, name, "expected a name without blanks, quotes, \\ and < >");
+    if (schema >= 0 && sampi_schema_doc(&g->x, schema)->kind < SAMPI_JSON_OBJECT &&
+        sampi_schema_doc(&g->x, schema)->kind > SAMPI_JSON_TRUE)
+        sampi_schema_malformed(&g->x, schema, "expected a schema");
     return g->x.status ? -1 : function;
 }
 
@@ -34823,13 +35055,13 @@ static SAMPI_COLD void sampi_tag_expand(sampi_tag_maker *m, const char *text, in
         } else if (skipped) {
             continue;
         } else if (c == 'T') {
-            for (int32_t i = sampi_doc(&g->x, 0)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+            for (int32_t i = sampi_schema_doc(&g->x, 0)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
                 sampi_tag_expand(m, m->call, sampi_tags_member(g, i, "function"));
-                if (sampi_doc(&g->x, i)->next >= 0) sampi_tag_write(m, ",", 1);
+                if (sampi_schema_doc(&g->x, i)->next >= 0) sampi_tag_write(m, ",", 1);
             }
         } else if (c == 'N') {
             const int32_t name = sampi_tags_member(g, function, "name");
-            const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, name)->text, &n);
+            const char *bytes = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, name)->text, &n);
             sampi_tag_write(m, bytes, n);
         } else if (c == 'P') {
             const int32_t schema = sampi_tags_member(g, function, "parameters"),
@@ -34837,7 +35069,7 @@ static SAMPI_COLD void sampi_tag_expand(sampi_tag_maker *m, const char *text, in
             if (schema < 0 || sampi_tags_is(g, schema, SAMPI_JSON_NULL) || sampi_tags_is(g, strict, SAMPI_JSON_FALSE))
                 sampi_tag_write(m, "{\"type\":\"object\"}", 17);
             else
-                sampi_tag_write(m, g->x.doc.source + sampi_doc(&g->x, schema)->at,
+                sampi_tag_write(m, g->x.doc.source + sampi_schema_doc(&g->x, schema)->at,
                                 sampi_tags_value_length(&g->x.doc, schema));
         } else {
             const char *quote = *text == '\'' ? "\"" : *text == '`' ? "\\\"" : NULL;
@@ -34876,12 +35108,12 @@ SAMP_API int64_t samp_builtin_tag(const char *model, const char *tools, const ch
     }
     m.tags.x.status = status;
     if (!status && !sampi_tags_is(&m.tags, 0, SAMPI_JSON_ARRAY))
-        sampi_malformed(&m.tags.x, 0, "expected a list of tools");
-    m.with[0] = !m.tags.x.status && sampi_doc(&m.tags.x, 0)->n > 0;
+        sampi_schema_malformed(&m.tags.x, 0, "expected a list of tools");
+    m.with[0] = !m.tags.x.status && sampi_schema_doc(&m.tags.x, 0)->n > 0;
     if (!m.tags.x.status && m.with[1] && !m.with[0])
         sampi_schema_fail(&m.tags.x, 0, SAMP_E_EMPTY, "a call is required, and there is no tool");
-    for (int32_t i = m.with[0] ? sampi_doc(&m.tags.x, 0)->first : -1; i >= 0 && !m.tags.x.status;
-         i = sampi_doc(&m.tags.x, i)->next)
+    for (int32_t i = m.with[0] ? sampi_schema_doc(&m.tags.x, 0)->first : -1; i >= 0 && !m.tags.x.status;
+         i = sampi_schema_doc(&m.tags.x, i)->next)
         sampi_tag_function(&m.tags, i);
     status = m.tags.x.status;
     if (!status) {
@@ -34906,13 +35138,13 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
 {
     if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
     if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA && kind != SAMP_GRAMMAR_STRUCTURAL_TAG)
-        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
+        return sampi_grammar_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
     sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA ? sampi_schema_tree(&g->tree, r->text, root, NULL, r->error)
                       : kind == SAMP_GRAMMAR_STRUCTURAL_TAG
                           ? sampi_tags_tree(&g->tree, r->text, root, r->error)
                           : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
-    if (body >= 0 && sampi_is_dead(&g->tree, body))
-        return sampi_expected(r, r->text, SAMP_E_EMPTY, "no text matches");
+    if (body >= 0 && sampi_grammar_is_dead(&g->tree, body))
+        return sampi_grammar_expected(r, r->text, SAMP_E_EMPTY, "no text matches");
     *rule = sampi_tree_rule(&g->tree, "", 0);
     return sampi_tree_define(&g->tree, *rule, body);
 }
@@ -34937,12 +35169,12 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
         r.tree = &g->tree;
         status = sampi_tree_init(&g->tree);
         g->tree.classes = classes;
-        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
+        if (!status && !text) status = sampi_grammar_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
         if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
         if (!status) status = sampi_grammar_finish(g, rule);
     }
-    if (status) sampi_read_node(&r, status);
-    sampi_vec_free(&r.parts);
+    if (status) sampi_grammar_read_node(&r, status);
+    sampi_grammar_vec_free(&r.parts);
     SAMP_FREE(classes);
     if (g) g->tree.classes = NULL;
     if (!status) return g;
@@ -34955,7 +35187,7 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
     if (!g) return;
     for (sampi_shared *shared = g->shared, *behind; shared; shared = behind) {
         behind = shared->behind;
-        sampi_shared_free(shared);
+        sampi_grammar_shared_free(shared);
     }
     sampi_tree_free(&g->tree);
     SAMP_FREE(g);
@@ -37855,7 +38087,7 @@ static bool sampi_is_from_high(const void *what, float l)
 static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
-    while (sampi_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
+    while (sampi_row_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
     const int64_t middle = sampi_key(of.middle);
     *high = sampi_least_in(sampi_is_from_high, &of, middle, sampi_key(INFINITY));
     return sampi_least_in(sampi_is_from_low, &of, SAMPI_NO_KEY, middle + 1);
@@ -37894,9 +38126,9 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     if (n == 0) return 0;
     sampi_row look = row->row; /* the slice as a row without ids, for the maxima of its lines */
     look.work = &row->shard->work;
-    sampi_set_tokens(&look, row->row.x, NULL, n);
-    (void)sampi_scan(&look);
-    sampi_gather_first(&look, want + row->n_list);
+    sampi_row_set_tokens(&look, row->row.x, NULL, n);
+    (void)sampi_row_scan(&look);
+    sampi_row_gather_first(&look, want + row->n_list);
     for (size_t i = 0; i < look.n; i++) {
         int32_t token = row->row.id[id[i]];
         if (last && (x[i] > last->logit || (x[i] == last->logit && token <= last->id))) {
@@ -37958,10 +38190,10 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
     size_t behind, n = sampi_collect_after_list(row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &row->shard->work;
-    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
+    sampi_row_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
     if (n > p->room) {
-        (void)sampi_scan(&look);
-        sampi_keep_first(&look, p->room);
+        (void)sampi_row_scan(&look);
+        sampi_row_keep_first(&look, p->room);
         n = p->room;
     }
     for (size_t i = 0; i < n; i++) {
@@ -38124,7 +38356,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     const float *x = sampi_draw_logits(row);
     if (sampi_draw_is_sound(row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
-        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
+        for (size_t i = 0; i < sampi_row_n_tiles(n); i++) q += row->shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
     }
     sampi_wire_put(sampi_parcel_entry(p, 0), row->shard->first, 3);
@@ -38152,7 +38384,7 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields, UINT32_MAX, 4);
     if (!sampi_draw_is_sound(row, l, row->row.n)) return;
     row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
-    for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
+    for (size_t i = 0; i < sampi_row_n_tiles(row->row.n); i++) mine += tile[i];
     for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < row->shard->first ? row->seg[i].q : 0;
     for (uint32_t attempt = row->attempt; attempt < row->attempt + SAMPI_SHARD_TRIES; attempt++) {
         sampi_random(s, attempt, random);
@@ -38274,7 +38506,7 @@ static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_par
     if (!sampi_is_raw(kind)) return slice;
     const size_t r = row->shard->from + (size_t)(row - row->shard->row);
     if (n) sampi_fetch_given(row->shard, &row->shard->slice, r, row->shard->raw_x, row->shard->raw_id);
-    sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
+    sampi_row_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
     return slice;
 }
 
@@ -38287,7 +38519,7 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
         if (slice.row.id[i] == row->token.id) l = slice.row.x[i];
     if (sampi_is_raw(p->kind) && slice.row.n) {
         size_t n = sampi_collect_between(&slice, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
-        sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
+        sampi_row_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
     }
     (void)sampi_put_first(&slice, p);
     sampi_wire_put_float(p->fields, l + 0.0f);
@@ -38298,8 +38530,8 @@ static uint64_t sampi_support_mass(const sampi_shard_row *row, const float *x)
 {
     const samp_support *support = row->logprobs->support;
     const samp_token first = (samp_token)row->shard->first, end = first + (samp_token)row->shard->length;
-    const float max = row->facts[0].max, least = sampi_support_floor(row->facts[1].max);
-    const bool greedy = sampi_selects_greedily(row->s);
+    const float max = row->facts[0].max, least = sampi_row_support_floor(row->facts[1].max);
+    const bool greedy = sampi_row_selects_greedily(row->s);
     uint64_t mass = 0;
     if (!support || row->wrong) return 0;
     const size_t n = greedy ? 1 : row->has_left ? support->n : row->row.n;
@@ -38328,7 +38560,7 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
     if (sampi_is_raw(p->kind))
         sampi_wire_put(p->fields + 32, sampi_support_mass(row, x), 8);
     else if (slice.row.n)
-        sampi_wire_put(p->fields + 24, slice.row.k->count(x, slice.row.n, sampi_support_floor(t->max)), 8);
+        sampi_wire_put(p->fields + 24, slice.row.k->count(x, slice.row.n, sampi_row_support_floor(t->max)), 8);
 }
 
 /* RAW_IDS, LEFT_IDS. Sent: the logits of the given tokens; slices without a token send -infinity. */
@@ -38338,7 +38570,7 @@ static void sampi_answer_given(const sampi_shard_row *row, sampi_parcel *p)
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
     sampi_set_entries(p, p->room);
     for (size_t i = 0; i < p->room; i++) {
-        const size_t at = sampi_find_id(&slice.row, set->ids[i]);
+        const size_t at = sampi_row_find_id(&slice.row, set->ids[i]);
         sampi_wire_put_float(sampi_parcel_entry(p, i), at < slice.row.n ? slice.row.x[at] + 0.0f : -INFINITY);
     }
 }
@@ -38354,7 +38586,7 @@ static size_t sampi_support_room(const sampi_shard_row *row)
 static void sampi_answer_support(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_row *left = &row->row;
-    const float least = sampi_support_floor(row->facts[1].max);
+    const float least = sampi_row_support_floor(row->facts[1].max);
     const samp_token last = row->n_told ? row->logprobs->support->tokens[row->n_told - 1] : -1;
     size_t n = 0;
     for (size_t i = 0; i < left->n && n < p->room; i++) {
@@ -38409,14 +38641,14 @@ static bool sampi_take_support(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_support *support = row->logprobs->support;
     const sampi_logprob_facts *t = &row->facts[1];
-    const double ln_z = sampi_ln_z(t->z);
+    const double ln_z = sampi_row_ln_z(t->z);
     for (size_t i = 0; i < p->n; i++, row->n_told++) {
         const unsigned char *entry = sampi_parcel_entry(p, i);
         const samp_token id = (samp_token)sampi_wire_u24(entry);
         const float l = sampi_wire_float(entry + 3);
         if ((size_t)id >= row->shard->n_vocab || !(l <= t->max)) return false;
         support->tokens[row->n_told] = id;
-        if (support->logprobs) support->logprobs[row->n_told] = sampi_logprob_of(l, t->max, ln_z);
+        if (support->logprobs) support->logprobs[row->n_told] = sampi_row_logprob_of(l, t->max, ln_z);
     }
     return p->n == p->room;
 }
@@ -38424,8 +38656,8 @@ static bool sampi_take_support(sampi_shard_row *row, const sampi_parcel *p)
 static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_facts *t, samp_token token)
 {
     const sampi_sums sums = { t->max, 0, t->z, t->s, 0 };
-    sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
-    sampi_finish_set(set, t->n_top, &sums);
+    sampi_row_set_chosen(set, token, (size_t)t->before, sampi_row_logprob(t->logit, t->max, t->z));
+    sampi_row_finish_set(set, t->n_top, &sums);
 }
 
 /* Writes what the merged answers say of the support. True: its tokens have still to be asked for. */
@@ -38435,13 +38667,13 @@ static bool sampi_must_ask_support(sampi_shard_row *row)
     if (!support) return false;
     support->mass = (double)row->facts[0].mass / (double)row->facts[0].z;
     if (row->has_left) return false;
-    const bool greedy = sampi_selects_greedily(row->s);
+    const bool greedy = sampi_row_selects_greedily(row->s);
     support->n = greedy ? 1 : (size_t)row->facts[1].n;
     if (support->n > support->capacity) return false;
     if (!greedy) return row->n_told < support->n;
     support->tokens[0] = row->token.id;
     const sampi_logprob_facts *t = &row->facts[1];
-    if (support->logprobs) support->logprobs[0] = sampi_logprob(t->logit, t->max, t->z);
+    if (support->logprobs) support->logprobs[0] = sampi_row_logprob(t->logit, t->max, t->z);
     return false;
 }
 
@@ -38711,7 +38943,7 @@ static void sampi_sort_list(sampi_shard_row *row)
 /* Removes masked tokens from the slice. */
 static void sampi_drop_masked(sampi_shard_row *row)
 {
-    if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
+    if (row->row.n) sampi_row_gather(&row->row, -FLT_MAX);
 }
 
 /* Computes the weights of the first tokens of d [n], at most a tile (256), in w [SAMPI_TILE + 16]. Returns how many. */
@@ -38787,7 +39019,7 @@ static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
-    if (row->row.n) sampi_gather(&row->row, row->reaches);
+    if (row->row.n) sampi_row_gather(&row->row, row->reaches);
     row->has &= SAMPI_ASK_TOP;
     return SAMPI_KNOWN;
 }
@@ -39171,9 +39403,9 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     }
     look.k = sampi_use();
     look.work = &row->shard->work;
-    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
+    sampi_row_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
     look.top = row->max;
-    if (!sampi_tail_cut(&look, s, row->max, (size_t)row->rest)) return false;
+    if (!sampi_row_tail_cut(&look, s, row->max, (size_t)row->rest)) return false;
     row->n_list = look.n;
     return true;
 }
@@ -39728,8 +39960,8 @@ static int sampi_shard_run_step(sampi_shard_row *row)
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
-    int all = sampi_members(row->s, member, 0), n = 0;
-    const sampi_sampler *done = sampi_first_mask(row->s);
+    int all = sampi_row_members(row->s, member, 0), n = 0;
+    const sampi_sampler *done = sampi_life_first_mask(row->s);
     row->shard->n_members = 0;
     row->shard->ends_off = all > 0 && member[all - 1]->off;
     for (int i = 0; i < all; i++) {
@@ -39782,7 +40014,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
     row->open = false;
     row->ask = 0;
     row->shard->out[row - row->shard->row] = status ? status : row->token.id;
-    if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
+    if (sampi_life_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
 /* Forgets the answers that one member got in one message. */
@@ -39834,7 +40066,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 {
     const size_t n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL,
                  slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63,
-                 lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
+                 lines = (2 * sampi_row_n_lines(look) + 64) * sizeof(float);
     if (rows <= shard->rows && n_all <= shard->n_all && (!gathers || shard->gathered)) return SAMP_OK;
     if (rows < shard->rows) rows = shard->rows;
     if (n_all < shard->n_all) n_all = shard->n_all;
@@ -39844,22 +40076,22 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     char *slices = NULL;
     sampi_seg *segs = NULL;
     memset(&laid.work, 0, sizeof laid.work);
-    while (sampi_next_pass(&arrays)) {
-        laid.row = (sampi_shard_row *)sampi_lay(&arrays, rows * sizeof *laid.row);
-        slices = (char *)sampi_lay(&arrays, 2 * rows * slice);
-        segs = (sampi_seg *)sampi_lay(&arrays, rows * shard->n_ranks * sizeof *segs);
-        laid.list = (samp_token_data *)sampi_lay(&arrays, rows * SAMPI_SHARD_ROOM * sizeof *laid.list);
-        laid.all = (samp_token_data *)sampi_lay(&arrays, n_all * shard->n_vocab * sizeof *laid.all);
-        laid.work.candidate = (samp_token_data *)sampi_lay(&arrays, (look + 128) * sizeof *laid.work.candidate);
-        laid.work.x = (float *)sampi_lay(&arrays, (look + 48) * sizeof *laid.work.x);
-        laid.work.id = (int32_t *)sampi_lay(&arrays, (look + 48) * sizeof *laid.work.id);
-        laid.raw_x = (float *)sampi_lay(&arrays, slice);
-        laid.raw_id = (int32_t *)sampi_lay(&arrays, slice);
-        laid.work.line = (float *)sampi_lay(&arrays, lines);
-        laid.work.scratch = (float *)sampi_lay(&arrays, lines);
-        laid.work.sum = (uint64_t *)sampi_lay(&arrays, (sampi_n_tiles(look) + 1) * sizeof *laid.work.sum);
-        laid.message = (unsigned char *)sampi_lay(&arrays, most);
-        laid.gathered = gathers ? (unsigned char *)sampi_lay(&arrays, most * shard->n_ranks) : NULL;
+    while (sampi_row_next_pass(&arrays)) {
+        laid.row = (sampi_shard_row *)sampi_row_lay(&arrays, rows * sizeof *laid.row);
+        slices = (char *)sampi_row_lay(&arrays, 2 * rows * slice);
+        segs = (sampi_seg *)sampi_row_lay(&arrays, rows * shard->n_ranks * sizeof *segs);
+        laid.list = (samp_token_data *)sampi_row_lay(&arrays, rows * SAMPI_SHARD_ROOM * sizeof *laid.list);
+        laid.all = (samp_token_data *)sampi_row_lay(&arrays, n_all * shard->n_vocab * sizeof *laid.all);
+        laid.work.candidate = (samp_token_data *)sampi_row_lay(&arrays, (look + 128) * sizeof *laid.work.candidate);
+        laid.work.x = (float *)sampi_row_lay(&arrays, (look + 48) * sizeof *laid.work.x);
+        laid.work.id = (int32_t *)sampi_row_lay(&arrays, (look + 48) * sizeof *laid.work.id);
+        laid.raw_x = (float *)sampi_row_lay(&arrays, slice);
+        laid.raw_id = (int32_t *)sampi_row_lay(&arrays, slice);
+        laid.work.line = (float *)sampi_row_lay(&arrays, lines);
+        laid.work.scratch = (float *)sampi_row_lay(&arrays, lines);
+        laid.work.sum = (uint64_t *)sampi_row_lay(&arrays, (sampi_row_n_tiles(look) + 1) * sizeof *laid.work.sum);
+        laid.message = (unsigned char *)sampi_row_lay(&arrays, most);
+        laid.gathered = gathers ? (unsigned char *)sampi_row_lay(&arrays, most * shard->n_ranks) : NULL;
     }
     if (!arrays.memory) return SAMP_E_NOMEM;
     SAMP_FREE(shard->work.block);
@@ -39947,7 +40179,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     row->row.work = &row->work;
     row->row.perf = &row->s->perf;
     row->row.top = -INFINITY;
-    sampi_set_tokens(&row->row, x, row->work.id, n);
+    sampi_row_set_tokens(&row->row, x, row->work.id, n);
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
@@ -39973,15 +40205,15 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     memset(&job, 0, sizeof job);
     job.s = row->s = s;
     job.n = shard->n_vocab;
-    sampi_moves(s);
-    sampi_sampler *first = sampi_first_mask(s);
-    status = sampi_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
+    sampi_life_moves(s);
+    sampi_sampler *first = sampi_life_first_mask(s);
+    status = sampi_life_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
     const samp_logprobs *lp = row->logprobs;
-    if (!status) status = sampi_check_logprobs(lp, shard->n_vocab);
+    if (!status) status = sampi_row_check_logprobs(lp, shard->n_vocab);
     int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask, job.n);
     if (!status) status = slice_status;
-    if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
-    sampi_save_state(s);
+    if (status) sampi_row_set_tokens(&row->row, row->work.x, row->work.id, 0);
+    sampi_life_save_state(s);
     row->open = true;
     (void)sampi_shard_members(row);
     while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
@@ -40083,7 +40315,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
         sampi_put_top(&top, r, row);
         if (!rows[r]) continue;
-        sampi_settings((const sampi_sampler *)rows[r], &same);
+        sampi_life_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
         if (!row->logprobs) continue;
         sampi_mix_logprobs(&same, row->logprobs);
@@ -40191,7 +40423,7 @@ static int sampi_take_first(samp_shard *shard)
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         float max = sampi_wire_float(sampi_parcel_entry(&p, r));
-        int status = sampi_max_status(max);
+        int status = sampi_row_max_status(max);
         int row_status = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
         if (max != max && row_status < 0 && row_status >= SAMP_STATUS_LAST) status = row_status;
         row->max = max;
@@ -40957,18 +41189,18 @@ SAMP_API SAMPI_COLD samp_beams *samp_beams_init(const samp_beam_params *params, 
     }
     samp_token *ends = NULL;
     sampi_arrays arrays = { NULL, 0, 0 };
-    while (!result && sampi_next_pass(&arrays)) {
+    while (!result && sampi_row_next_pass(&arrays)) {
         const uint64_t n = (uint64_t)b->set.n_beams, all = n * (uint64_t)b->set.max_tokens;
-        b->live = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->live);
-        b->next = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->next);
-        b->found = (sampi_hypothesis *)sampi_lay(&arrays, n * sizeof *b->found);
-        b->own = (samp_sampler **)sampi_lay(&arrays, n * sizeof *b->own);
-        b->token = (int32_t *)sampi_lay(&arrays, all * sizeof *b->token);
-        b->parent = (int32_t *)sampi_lay(&arrays, all * sizeof *b->parent);
-        b->text = (samp_token *)sampi_lay(&arrays, all * sizeof *b->text);
-        b->uses = (int32_t *)sampi_lay(&arrays, n * sizeof *b->uses);
-        b->taken = (samp_token *)sampi_lay(&arrays, n * sizeof *b->taken);
-        ends = (samp_token *)sampi_lay(&arrays, (uint64_t)b->set.n_ends * sizeof *ends);
+        b->live = (sampi_beam *)sampi_row_lay(&arrays, n * sizeof *b->live);
+        b->next = (sampi_beam *)sampi_row_lay(&arrays, n * sizeof *b->next);
+        b->found = (sampi_hypothesis *)sampi_row_lay(&arrays, n * sizeof *b->found);
+        b->own = (samp_sampler **)sampi_row_lay(&arrays, n * sizeof *b->own);
+        b->token = (int32_t *)sampi_row_lay(&arrays, all * sizeof *b->token);
+        b->parent = (int32_t *)sampi_row_lay(&arrays, all * sizeof *b->parent);
+        b->text = (samp_token *)sampi_row_lay(&arrays, all * sizeof *b->text);
+        b->uses = (int32_t *)sampi_row_lay(&arrays, n * sizeof *b->uses);
+        b->taken = (samp_token *)sampi_row_lay(&arrays, n * sizeof *b->taken);
+        ends = (samp_token *)sampi_row_lay(&arrays, (uint64_t)b->set.n_ends * sizeof *ends);
     }
     if (!result && !(b->block = arrays.memory)) result = SAMP_E_NOMEM;
     for (int32_t i = 0; !result && i < b->set.n_ends; i++) { /* inserted in order */
@@ -41082,13 +41314,13 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
     sampi_ordinals ordinal = { { 0 }, false, false, false, given->work };
     sampi_flat_chain flat;
     sampi_job job = *given;
-    sampi_sampler *first = sampi_first_mask(job.s);
-    int n = 0, i = 0, status = sampi_is_short(job.s, job.n) ? (int)SAMP_E_RANGE : SAMP_OK;
+    sampi_sampler *first = sampi_life_first_mask(job.s);
+    int n = 0, i = 0, status = sampi_life_is_short(job.s, job.n) ? (int)SAMP_E_RANGE : SAMP_OK;
     left->cur.data = NULL;
     if (!status && first) status = sampi_mask_job(&job, first);
-    if (!status) status = sampi_open_row(&left->row, &job);
+    if (!status) status = sampi_row_open_row(&left->row, &job);
     if (status) return status;
-    sampi_make_flat(&flat, job.s);
+    sampi_row_make_flat(&flat, job.s);
     if (flat.n_members < 0) return SAMP_E_UNSUPPORTED;
     bool on_row = true; /* a custom sampler gets the array that the steps would give it */
     for (int k = 0; k < flat.n_members; k++) {
@@ -41100,10 +41332,11 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
         on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
         flat.member[n++] = member;
     }
-    while (on_row && i < n && (status = sampi_run_fast(&left->row, flat.member[i], job.s->position, &ordinal)) == 0)
+    while (on_row && i < n &&
+           (status = sampi_row_run_fast(&left->row, flat.member[i], job.s->position, &ordinal)) == 0)
         i++;
     if (status < 0) return status;
-    if (left->row.floor > -FLT_MAX) sampi_compact(&left->row);
+    if (left->row.floor > -FLT_MAX) sampi_row_compact(&left->row);
     if (i == n) {
         left->sums = sampi_row_sums(&left->row, sampi_row_max(&left->row), -FLT_MAX, with_s);
         return SAMP_OK;
@@ -41124,7 +41357,7 @@ static size_t sampi_best_left(sampi_left *left, size_t k, sampi_runner *few)
         sampi_recheck_order(&left->cur); /* in llama.cpp's arithmetic ties may be in any order */
         sampi_sort(&SAMPI_BY_LOGIT, &left->cur, 0, n, NULL);
     } else {
-        sampi_keep_first(&left->row, k);
+        sampi_row_keep_first(&left->row, k);
         n = left->row.n;
     }
     for (size_t i = 0; i < n; i++) {
@@ -41140,7 +41373,7 @@ static size_t sampi_first_left(sampi_left *left, uint64_t seed, uint64_t positio
                                sampi_runner *few)
 {
     sampi_race race = { seed, position, stream, left->sums.max, -INFINITY, 0, (double)INFINITY, 0, few, k, 0 };
-    if (!left->cur.data) sampi_race_row(&left->row, &race);
+    if (!left->cur.data) sampi_row_race_row(&left->row, &race);
     for (size_t i = 0; left->cur.data && i < left->cur.size; i++)
         sampi_race_run(&race, left->cur.data[i].logit, left->cur.data[i].id, i);
     return race.n_first;
@@ -41281,11 +41514,11 @@ static int sampi_beams_check(const samp_beams *b, samp_sampler *const *rows, con
         if (!rows[i]) return SAMP_E_NULL;
     int status = sampi_check_batch(rows, &all);
     for (size_t i = 0; i < all.n_rows && !status; i++) {
-        status = sampi_state_status(rows[i]);
+        status = sampi_life_state_status(rows[i]);
         if (!status && i && !sampi_are_alike((sampi_sampler *)rows[i], (sampi_sampler *)rows[0]))
             status = SAMP_E_RANGE;
         if (!status && i && !b->n_vocab &&
-            sampi_fingerprint((sampi_sampler *)rows[i]) != sampi_fingerprint((sampi_sampler *)rows[0]))
+            sampi_life_fingerprint((sampi_sampler *)rows[i]) != sampi_life_fingerprint((sampi_sampler *)rows[0]))
             status = SAMP_E_RANGE;
     }
     return status;
@@ -41303,10 +41536,10 @@ static SAMPI_COLD int sampi_beams_begin(samp_beams *b, samp_sampler *const *rows
     for (uint64_t i = 0; rows && i < n; i++)
         if (!sampi_past_ready((sampi_sampler *)rows[i])) return SAMP_E_NOMEM;
     sampi_arrays arrays = { NULL, 0, 0 };
-    while (sampi_next_pass(&arrays)) {
-        b->leaf = (sampi_leaf *)sampi_lay(&arrays, n * sizeof *b->leaf);
-        b->few = (sampi_runner *)sampi_lay(&arrays, n * k * sizeof *b->few);
-        b->heap = (sampi_candidate *)sampi_lay(&arrays, (uint64_t)b->group_size * k * sizeof *b->heap);
+    while (sampi_row_next_pass(&arrays)) {
+        b->leaf = (sampi_leaf *)sampi_row_lay(&arrays, n * sizeof *b->leaf);
+        b->few = (sampi_runner *)sampi_row_lay(&arrays, n * k * sizeof *b->few);
+        b->heap = (sampi_candidate *)sampi_row_lay(&arrays, (uint64_t)b->group_size * k * sizeof *b->heap);
     }
     if (!(b->wide = arrays.memory)) return SAMP_E_NOMEM;
     all.n_rows = (size_t)n;
@@ -41327,12 +41560,12 @@ static int sampi_beams_rows(samp_beams *b, samp_sampler *const *rows, const samp
 {
     const sampi_beams_call call = { b, rows };
     for (int32_t r = 0; rows && r < b->n_live; r++) {
-        sampi_moves((sampi_sampler *)rows[r]);
-        sampi_save_state((sampi_sampler *)rows[r]);
+        sampi_life_moves((sampi_sampler *)rows[r]);
+        sampi_life_save_state((sampi_sampler *)rows[r]);
     }
     int status = sampi_batch(b->own, logits, b->uses, sampi_beams_row, &call);
     for (int32_t r = 0; r < b->n_live && !status; r++) status = b->uses[r];
-    for (int32_t r = 0; rows && r < b->n_live; r++) (void)sampi_end_draw((sampi_sampler *)rows[r], status);
+    for (int32_t r = 0; rows && r < b->n_live; r++) (void)sampi_life_end_draw((sampi_sampler *)rows[r], status);
     return status;
 }
 
@@ -41641,9 +41874,9 @@ static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_toke
     }
     const sampi_row *row = &left->row; /* the chain may select a token that it has removed, as a watermark may */
     const bool on_row = !left->cur.data;
-    const size_t at = on_row ? sampi_find_id(row, token) : sampi_find_candidate(&left->cur, token);
+    const size_t at = on_row ? sampi_row_find_id(row, token) : sampi_find_candidate(&left->cur, token);
     if (at == (on_row ? row->n : left->cur.size)) return -INFINITY;
-    return (double)(on_row ? sampi_logit_of(row, sampi_present(row, at)) : left->cur.data[at].logit) - all;
+    return (double)(on_row ? sampi_row_logit_of(row, sampi_row_present(row, at)) : left->cur.data[at].logit) - all;
 }
 
 /* Returns the random number of a position, in (0, 1). */
@@ -41686,9 +41919,9 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
     } else { /* the chain once more, for the distribution of this draw */
         const uint64_t after = s->position;
         s->position = before;
-        sampi_save_state(s);
+        sampi_life_save_state(s);
         status = sampi_leave(&job, true, &left);
-        sampi_restore_state(s);
+        sampi_life_restore_state(s);
         s->position = after;
         if (status) return status;
         s->certainty = sampi_certainty(u->rule, &left, token);
@@ -41866,9 +42099,9 @@ static SAMPI_COLD int sampi_pattern_open(sampi_pattern_maker *m)
 
 static SAMPI_COLD void sampi_pattern_close(sampi_pattern_maker *m)
 {
-    sampi_memo_free(&m->d);
-    sampi_vec_free(&m->d.work);
-    sampi_vec_free(&m->d.queued.slots);
+    sampi_grammar_memo_free(&m->d);
+    sampi_grammar_vec_free(&m->d.work);
+    sampi_grammar_vec_free(&m->d.queued.slots);
     sampi_tree_free(&m->d.tree);
     SAMP_FREE(m->node);
     SAMP_FREE(m->next);
@@ -41878,13 +42111,13 @@ static SAMPI_COLD void sampi_pattern_close(sampi_pattern_maker *m)
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
-        sampi_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
+        sampi_grammar_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
         return 0;
     }
-    sampi_expr *e = sampi_at(&m->d.tree, node);
+    sampi_expr *e = sampi_grammar_at(&m->d.tree, node);
     if (e->state) return (uint16_t)(e->state - 1);
     if (m->n == SAMPI_PATTERN_STATES) {
-        sampi_fault(&m->d, SAMP_E_FULL);
+        sampi_grammar_fault(&m->d, SAMP_E_FULL);
         return 0;
     }
     m->node[m->n] = node;
@@ -41897,9 +42130,10 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
     uint16_t *next = m->next + 256 * (size_t)state;
-    sampi_find_byte_kinds(&m->d, m->node[state], first);
+    sampi_grammar_find_byte_kinds(&m->d, m->node[state], first);
     for (int32_t b = 0; b < 256 && !m->d.status; b++)
-        next[b] = first[b] < b ? next[first[b]] : sampi_pattern_state(m, sampi_derive(&m->d, m->node[state], b));
+        next[b] = first[b] < b ? next[first[b]]
+                               : sampi_pattern_state(m, sampi_grammar_derive(&m->d, m->node[state], b));
 }
 
 /* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
@@ -41916,11 +42150,12 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool a
     sampi_resolving placing = { t, SAMPI_PLACE_PATIENCE, 0 };
     sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
     if (all < 0) return all;
-    *plain = sampi_resolve(&placing, all, 0);
-    *begun = sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN);
-    if (*plain < 0 || *begun < 0) return sampi_read_node(&r, *plain < 0 ? *plain : *begun);
-    if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
-        return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
+    *plain = sampi_grammar_resolve(&placing, all, 0);
+    *begun = sampi_grammar_resolve(&placing, all, SAMPI_PLACE_BEGIN);
+    if (*plain < 0 || *begun < 0) return sampi_grammar_read_node(&r, *plain < 0 ? *plain : *begun);
+    if ((sampi_grammar_at(t, *plain)->facts | sampi_grammar_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
+        return sampi_grammar_expected(&r, text, SAMP_E_RANGE,
+                                      "expected a pattern that does not match the empty text");
     return SAMP_OK;
 }
 
@@ -41967,7 +42202,7 @@ static SAMPI_COLD void sampi_pattern_write(const sampi_pattern_maker *m, const u
 /* Is a pattern complete in this state? Can none be any more? */
 static bool sampi_pattern_is_done(const sampi_pattern_maker *m, int32_t state)
 {
-    return sampi_at(&m->d.tree, m->node[state])->facts & SAMPI_FACT_EMPTY;
+    return sampi_grammar_at(&m->d.tree, m->node[state])->facts & SAMPI_FACT_EMPTY;
 }
 static bool sampi_pattern_is_dead(const sampi_pattern_maker *m, int32_t state)
 {
@@ -41997,20 +42232,20 @@ typedef struct sampi_span {
 #define SAMPI_LONG_LIST 512
 #endif
 
-static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
+static const sampi_match_node *sampi_constraint_match_nodes(const sampi_sampler *s)
 {
     return (const sampi_match_node *)sampi_part(s, 0);
 }
 
 /* Is a token among n tokens that ascend? */
-static bool sampi_has_token(const samp_token *list, size_t n, samp_token token)
+static bool sampi_constraint_has_token(const samp_token *list, size_t n, samp_token token)
 {
     size_t at = sampi_find_token(list, sizeof *list, n, token);
     return at < n && list[at] == token;
 }
 
 /* Returns a byte of a string or token as it is compared: as a small letter if any_case. */
-static int32_t sampi_fold(char byte, bool any_case)
+static int32_t sampi_constraint_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
@@ -42062,9 +42297,10 @@ static SAMPI_COLD void *sampi_builder_alloc(sampi_builder *builder, size_t n, si
     return p;
 }
 
-static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p, size_t i)
+static int32_t sampi_constraint_symbol(const sampi_builder *builder, const sampi_pattern *p, size_t i)
 {
-    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
+    return p->tokens ? p->tokens[i]
+                     : sampi_constraint_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
 /* Moves a pattern from its node to the child by symbol i. All patterns grow in step. */
@@ -42072,7 +42308,7 @@ static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern 
 {
     p->before = p->node;
     p->node = sampi_match_grow(builder->nodes, builder->edges, builder->n_edges - 1, &builder->n_nodes, p->node,
-                               sampi_symbol(builder, p, i));
+                               sampi_constraint_symbol(builder, p, i));
     if (i + 1 == p->n && !builder->nodes[p->node].label) builder->nodes[p->node].label = p->label;
 }
 
@@ -42116,20 +42352,21 @@ static void sampi_builder_put(sampi_builder *builder, uint32_t node, samp_token 
 }
 
 /* Do these bytes begin with the rest of a pattern, from its symbol d on? */
-static bool sampi_begins(const sampi_builder *builder, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
+static bool sampi_constraint_begins(const sampi_builder *builder, const char *bytes, size_t n, const sampi_pattern *p,
+                                    size_t d)
 {
     bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
     if (n < p->n - d) return false;
     for (size_t i = d; i < p->n; i++)
-        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(builder, p, i)) return false;
+        if (sampi_constraint_fold(bytes[i - d], any_case) != sampi_constraint_symbol(builder, p, i)) return false;
     return true;
 }
 
 /* Returns the first two bytes of a text as a number; missing bytes count as zeros. */
-static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
+static uint32_t sampi_constraint_pair(const char *bytes, size_t n, bool any_case)
 {
-    uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
-    return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
+    uint32_t pair = n > 0 ? (uint32_t)sampi_constraint_fold(bytes[0], any_case) << 8 : 0;
+    return n > 1 ? pair | (uint32_t)sampi_constraint_fold(bytes[1], any_case) : pair;
 }
 
 /* Sorts all tokens that have bytes by their first two bytes (counting sort). */
@@ -42146,7 +42383,7 @@ static SAMPI_COLD void sampi_builder_sort_tokens(sampi_builder *builder)
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
             /* two above its own index: the comment below says why */
-            uint32_t *at = &builder->start[sampi_pair(bytes, n, any_case) + 2];
+            uint32_t *at = &builder->start[sampi_constraint_pair(bytes, n, any_case) + 2];
             if (pass == 0) ++*at;
             if (pass == 1) builder->by_bytes[at[-1]++] = token;
         }
@@ -42168,7 +42405,8 @@ static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
         const char *bytes = sampi_bytes_of(v, token, &n);
         uint32_t node = 0, label = 0;
         for (size_t i = 0; i < n && !label; i++) {
-            node = sampi_match_next(builder->nodes, builder->edges, mask, node, sampi_fold(bytes[i], any_case));
+            node = sampi_match_next(builder->nodes, builder->edges, mask, node,
+                                    sampi_constraint_fold(bytes[i], any_case));
             label = builder->nodes[node].label;
         }
         if (label) sampi_builder_put(builder, 0, token, -INFINITY);
@@ -42177,11 +42415,13 @@ static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
         const sampi_pattern *p = &builder->pattern[i];
         uint32_t node = 0;
         for (size_t d = 1; d < p->n; d++) {
-            node = builder->edges[sampi_match_slot(builder->edges, mask, node, sampi_symbol(builder, p, d - 1))].to;
-            uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
+            const int32_t last = sampi_constraint_symbol(builder, p, d - 1);
+            node = builder->edges[sampi_match_slot(builder->edges, mask, node, last)].to;
+            uint32_t pair = sampi_constraint_pair(p->text + d, p->n - d, any_case),
+                     end = pair + (p->n - d > 1 ? 1 : 256);
             for (uint32_t k = builder->start[pair]; k < builder->start[end]; k++) {
                 const char *bytes = sampi_bytes_of(v, builder->by_bytes[k], &n);
-                if (sampi_begins(builder, bytes, n, p, d))
+                if (sampi_constraint_begins(builder, bytes, n, p, d))
                     sampi_builder_put(builder, node, builder->by_bytes[k], -INFINITY);
             }
         }
@@ -42726,7 +42966,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 #define SAMPI_PATTERN_BACK 1024 /* the number of tokens in which the beginning of a match is searched for */
 
 /* Makes all states. */
-static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
+static SAMPI_COLD int sampi_constraint_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
                                            samp_grammar_error *error, uint32_t *start, uint32_t *alone,
                                            int32_t *n_lists)
 {
@@ -42747,7 +42987,7 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
 }
 
 /* Writes the table to the builder. */
-static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
+static SAMPI_COLD void sampi_constraint_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
@@ -42772,8 +43012,9 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
     const bool any_case = r->flags & SAMP_BAN_ANY_CASE;
     int32_t n_lists = 0;
     int status = sampi_pattern_open(&m);
-    if (!status) status = sampi_pattern_states(&m, pattern, any_case, error, &r->start, &r->alone, &n_lists);
-    if (!status) sampi_pattern_table(builder, &m);
+    if (!status)
+        status = sampi_constraint_pattern_states(&m, pattern, any_case, error, &r->start, &r->alone, &n_lists);
+    if (!status) sampi_constraint_pattern_table(builder, &m);
     if (!status) builder->n_lists = (uint32_t)n_lists;
     sampi_pattern_close(&m);
     return status;
@@ -42899,7 +43140,7 @@ static uint32_t sampi_constraint_missing(const sampi_sampler *s, samp_token toke
 }
 
 /* Does this token end a line? */
-static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
+static bool sampi_constraint_ends_line(const sampi_sampler *s, samp_token token)
 {
     size_t n;
     const char *bytes = s->u.constraint.vocab ? sampi_bytes_of(s->u.constraint.vocab, token, &n) : NULL;
@@ -42957,7 +43198,7 @@ static const samp_token *sampi_constraint_forced(const sampi_sampler *s)
     if (!sampi_constraint_forces(r)) return NULL;
     const sampi_span *span = sampi_constraint_span(s);
     bool begins = sampi_constraint_counts(r);
-    if (span->is_end && begins) return words + span->first + sampi_match_nodes(s)[r->node].depth;
+    if (span->is_end && begins) return words + span->first + sampi_constraint_match_nodes(s)[r->node].depth;
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
@@ -42973,7 +43214,7 @@ static float sampi_constraint_ramp(const sampi_sampler *s, samp_token *token)
     if (x > 1.0) x = 1.0;
     if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
     const sampi_span *end = sampi_constraint_span(s) + r->n;
-    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_match_nodes(s)[r->node].depth];
+    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_constraint_match_nodes(s)[r->node].depth];
     return (float)((double)r->bias * x);
 }
 
@@ -42986,7 +43227,7 @@ static void sampi_constraint_force(sampi_sampler *s)
 {
     sampi_constraint *r = &s->u.constraint;
     r->mode++;
-    r->count_in = sampi_constraint_span(s)->is_end ? sampi_match_nodes(s)[r->node].depth : 0;
+    r->count_in = sampi_constraint_span(s)->is_end ? sampi_constraint_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Does the open span end with a loop, all of whose copies are in the span? */
@@ -43050,7 +43291,7 @@ static void sampi_constraint_count_forced(sampi_sampler *s, samp_token token)
     const sampi_span *span = sampi_constraint_span(s);
     const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
     if (span->is_end)
-        r->count_in = sampi_match_nodes(s)[r->node].depth;
+        r->count_in = sampi_constraint_match_nodes(s)[r->node].depth;
     else if (token == force[r->count_in] && ++r->count_in == span->n)
         sampi_constraint_close(r);
 }
@@ -43060,14 +43301,14 @@ static void sampi_constraint_count_forced(sampi_sampler *s, samp_token token)
 static void sampi_constraint_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_constraint *r = &s->u.constraint;
-    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
     if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* a rollback has gone back to before that span */
     if (sampi_constraint_ends_now(r)) {
         r->mode++;
         r->count_in = sampi_constraint_span(s)->is_end ? nodes[before].depth : 0;
     }
     uint32_t label = nodes[r->node].label;
-    const bool line = sampi_ends_line(s, token);
+    const bool line = sampi_constraint_ends_line(s, token);
     if (r->has_plan) {
         r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
         if (r->mode) label |= nodes[r->side].label;
@@ -43100,7 +43341,7 @@ static void sampi_constraint_begin(sampi_constraint *r)
     if (sampi_constraint_hard(r) == 0) r->mode++; /* as sampi_constraint_check_budget does */
 }
 
-static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
+static uint32_t sampi_constraint_root_of(const sampi_match_node *nodes, uint32_t node)
 {
     while (nodes[node].fail != node) node = nodes[node].fail;
     return node;
@@ -43110,9 +43351,9 @@ static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
    there. */
 static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s, const sampi_constraint *now)
 {
-    const sampi_match_node *nodes = sampi_match_nodes(s);
-    uint32_t root = sampi_root_of(nodes, now->node), span = (now->mode - 1) / 2;
-    if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
+    uint32_t root = sampi_constraint_root_of(nodes, now->node), span = (now->mode - 1) / 2;
+    if (now->has_plan && sampi_constraint_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
     if (root != span + 1 || nodes[now->node].label) return false;
@@ -43123,11 +43364,11 @@ static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s
 
 /* ---- src/constraints/schedule.h ---- */
 /* ---- constraints: schedules ----
-  samp_init_schedule makes a chain whose first member, the clock, says when the other members are active (sampi_is_time,
-     in constraints/record.h). */
+  samp_init_schedule makes a chain whose first member, the clock, says when the other members are active
+     (sampi_constraint_is_time, in constraints/record.h). */
 
 /* Returns how much a token adds to the clock's count of tokens or lines. */
-static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
+static uint32_t sampi_constraint_clock_step(const sampi_sampler *s, samp_token token)
 {
     size_t n = 0;
     uint32_t lines = 0;
@@ -43138,19 +43379,19 @@ static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
 }
 
 /* Updates the clock after a token. r->node already is the automaton's node after this token. */
-static void sampi_clock_accept(sampi_sampler *s, samp_token token)
+static void sampi_constraint_clock_accept(sampi_sampler *s, samp_token token)
 {
     sampi_constraint *r = &s->u.constraint;
-    const uint32_t label = r->n_nodes ? sampi_match_nodes(s)[r->node].label : 0;
+    const uint32_t label = r->n_nodes ? sampi_constraint_match_nodes(s)[r->node].label : 0;
     if (r->has_loop) sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
     if (label) {
         r->mode = r->node = r->mode ? 0 : label;
         r->count_in = r->missing = 0;
     } else if (r->at >= (uint32_t)r->begin) {
         const samp_token *until = (const samp_token *)sampi_part(s, 2);
-        uint32_t step = sampi_clock_step(s, token);
+        uint32_t step = sampi_constraint_clock_step(s, token);
         r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
-        if (sampi_has_token(until, s->part_size[2] / sizeof *until, token)) r->missing |= SAMPI_CLOCK_CAME;
+        if (sampi_constraint_has_token(until, s->part_size[2] / sizeof *until, token)) r->missing |= SAMPI_CLOCK_CAME;
     }
     if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_constraint_period(s, r->ring.size)) return;
     r->missing |= SAMPI_CLOCK_LOOP;
@@ -43159,7 +43400,7 @@ static void sampi_clock_accept(sampi_sampler *s, samp_token token)
 
 /* ---- the constructor ---- */
 
-static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
+static SAMPI_COLD samp_sampler *sampi_constraint_init_clock(const samp_schedule *when)
 {
     sampi_builder builder = sampi_builder_of(SAMPI_CONSTRAINT_CLOCK, "schedule");
     sampi_constraint *r = &builder.t.u.constraint;
@@ -43192,7 +43433,7 @@ static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member)
 {
     static const samp_schedule none = { SAMP_TOKENS, 0, 0, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
-    samp_sampler *clock = sampi_init_clock(when ? when : &none), *chain = clock ? samp_chain_init() : NULL;
+    samp_sampler *clock = sampi_constraint_init_clock(when ? when : &none), *chain = clock ? samp_chain_init() : NULL;
     if (!chain) {
         samp_free(clock);
         if (member && !((sampi_sampler *)member)->owner) samp_free(member);
@@ -43216,7 +43457,7 @@ typedef struct sampi_place_back {
 } sampi_place_back;
 
 /* Goes to the next token if this one has no byte left. Returns false if there is no next token. */
-static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
+static bool sampi_constraint_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
 {
     while (p->at == p->n && p->back > 0) {
         p->at = 0;
@@ -43230,11 +43471,11 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
 
 /* Returns how many bytes before the accepted token a match of the banned pattern begins; 0 if it begins within the
    token. */
-static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
+static int64_t sampi_constraint_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
-    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
     int64_t all = 0, at = 0;
     for (uint32_t k = 0; k < r->ring.size; k++) {
         size_t m;
@@ -43242,10 +43483,10 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
         all += (int64_t)m;
     }
     sampi_place_back from = { r->ring.size + 1, 0, 0, NULL };
-    for (; sampi_next_back(s, &from, bytes, n); from.at++, at++) {
+    for (; sampi_constraint_next_back(s, &from, bytes, n); from.at++, at++) {
         sampi_place_back to = from;
         uint32_t state = r->alone;
-        for (; !nodes[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
+        for (; !nodes[state].depth && sampi_constraint_next_back(s, &to, bytes, n); to.at++)
             state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
         if (nodes[state].label) return at < all ? all - at : 0;
     }
@@ -43253,7 +43494,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
 }
 
 /* Does what sampi_constraint_walk does for a banned pattern (a regular expression), by its table of states. */
-static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+static uint32_t sampi_constraint_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
@@ -43263,8 +43504,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     *before = -1;
     for (size_t i = 0; i < n; i++) {
         node = sampi_table_next(table, r->n_classes, node, bytes[i]);
-        if (!r->ban_room || !sampi_match_nodes(s)[node].label) continue;
-        int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
+        if (!r->ban_room || !sampi_constraint_match_nodes(s)[node].label) continue;
+        int64_t begin = sampi_constraint_pattern_begin(s, bytes, i + 1);
         if (*before < begin) *before = begin;
     }
     return node;
@@ -43273,13 +43514,13 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
 /* Returns the automaton's node after a token. */
 static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
-    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
     const sampi_match_edge *edges = (const sampi_match_edge *)sampi_part(s, 1);
     const uint32_t mask = s->u.constraint.edge_mask;
     uint32_t node = s->u.constraint.node;
     *before = -1;
     if (!s->part_size[1]) return node;
-    if (s->u.constraint.has_table) return sampi_pattern_walk(s, token, before);
+    if (s->u.constraint.has_table) return sampi_constraint_pattern_walk(s, token, before);
     if (s->u.constraint.what != SAMPI_CONSTRAINT_LISTS || !s->u.constraint.vocab) {
         node = sampi_match_next(nodes, edges, mask, node, token);
         *before = (int64_t)nodes[node].label - 1;
@@ -43289,7 +43530,7 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
         node = sampi_match_next(nodes, edges, mask, node,
-                                sampi_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
+                                sampi_constraint_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)nodes[node].label - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* the pattern begins within the token */
         if (nodes[node].label && symbols > *before) *before = symbols;
@@ -43315,7 +43556,7 @@ static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
 }
 
 /* Must a ban be held back until it is known whether this token of a draft block is kept (samp_verify_block)? */
-static bool sampi_ban_waits(const sampi_sampler *s)
+static bool sampi_constraint_ban_waits(const sampi_sampler *s)
 {
     bool *waited = s->draft ? s->draft->waited : NULL;
     if (waited) *waited = true;
@@ -43332,7 +43573,7 @@ static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
     sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
-    if (before >= 0 && !sampi_ban_waits(s)) sampi_constraint_ban(s, before);
+    if (before >= 0 && !sampi_constraint_ban_waits(s)) sampi_constraint_ban(s, before);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
@@ -43359,7 +43600,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
         case SAMPI_CONSTRAINT_THINKING: sampi_constraint_accept_thinking(s, token, node); break;
-        case SAMPI_CONSTRAINT_CLOCK: sampi_clock_accept(s, token); break;
+        case SAMPI_CONSTRAINT_CLOCK: sampi_constraint_clock_accept(s, token); break;
         case SAMPI_CONSTRAINT_GROWING:
         case SAMPI_CONSTRAINT_ALLOWED:
         case SAMPI_CONSTRAINT_FORCED: break;
@@ -43407,8 +43648,8 @@ static size_t sampi_constraint_only(const sampi_sampler *s, const samp_token **t
 }
 
 /* The place of a loop over the lists that apply now: those of the current node and of its suffixes, or one that is made
-   for the draw. for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order,
-   each once */
+   for the draw. for (sampi_lists it = sampi_constraint_lists_of(s); sampi_constraint_next_list(&it);) ... it.list
+   [it.n], tokens in order, each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
     const sampi_count *list;
@@ -43427,7 +43668,7 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
             const samp_token *exempt = (const samp_token *)sampi_part(s, 2);
             n = sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
             for (uint32_t i = 0; i < n; i++)
-                if (!sampi_has_token(exempt, (size_t)r->exempt, list[i].token)) list[kept++] = list[i];
+                if (!sampi_constraint_has_token(exempt, (size_t)r->exempt, list[i].token)) list[kept++] = list[i];
             return kept;
         }
         case SAMPI_CONSTRAINT_CUSUM: /* the token to be drawn takes the place of the oldest in a full window */
@@ -43450,7 +43691,7 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
 
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* Must a grammar's text end here? If this cannot be computed, for want of memory, the answer is no. */
-static bool sampi_matcher_must_end(sampi_matcher *m)
+static bool sampi_constraint_matcher_must_end(sampi_matcher *m)
 {
     bool ends = false;
     if (m->lazy.waiting) return false;
@@ -43458,38 +43699,40 @@ static bool sampi_matcher_must_end(sampi_matcher *m)
         ends = sampi_matcher_ends(m);
         for (int32_t i = 0; i < m->n_now && ends; i++) {
             int32_t found = -1;
-            const sampi_item item = *sampi_item_at(m, i);
-            ends = !(item.flags & SAMPI_STATE_TOKENS) && sampi_forces_class(m, item.state, &found) && found < 0;
+            const sampi_item item = *sampi_grammar_item_at(m, i);
+            ends = !(item.flags & SAMPI_STATE_TOKENS) && sampi_grammar_forces_class(m, item.state, &found) &&
+                   found < 0;
         }
     }
     return ends && !m->d.status;
 }
 
 /* Is one of the grammars of s, a chain or a grammar, at a place where its text must end? */
-static bool sampi_has_grammar_at_end(const sampi_sampler *s)
+static bool sampi_constraint_has_grammar_at_end(const sampi_sampler *s)
 {
     for (int32_t i = 0, all = sampi_n_active(s); i < all; i++)
-        if (sampi_has_grammar_at_end(s->u.chain.item[i])) return true;
-    return s->kind == SAMPI_GRAMMAR && !s->status && sampi_matcher_must_end((sampi_matcher *)s->base.ctx);
+        if (sampi_constraint_has_grammar_at_end(s->u.chain.item[i])) return true;
+    return s->kind == SAMPI_GRAMMAR && !s->status && sampi_constraint_matcher_must_end((sampi_matcher *)s->base.ctx);
 }
 
 /* Must the text end here for a grammar that masks the same draw as s? It is in the same chain, however deep, or beside
    it (samp_grammar_sample). */
-static bool sampi_must_end(const sampi_sampler *s)
+static bool sampi_constraint_must_end(const sampi_sampler *s)
 {
-    bool ends = s->beside && sampi_has_grammar_at_end(s->beside);
-    for (; s->owner && !ends; s = s->owner) ends = s->owner->beside && sampi_has_grammar_at_end(s->owner->beside);
-    return ends || sampi_has_grammar_at_end(s);
+    bool ends = s->beside && sampi_constraint_has_grammar_at_end(s->beside);
+    for (; s->owner && !ends; s = s->owner)
+        ends = s->owner->beside && sampi_constraint_has_grammar_at_end(s->owner->beside);
+    return ends || sampi_constraint_has_grammar_at_end(s);
 }
 #else
-static bool sampi_must_end(const sampi_sampler *s)
+static bool sampi_constraint_must_end(const sampi_sampler *s)
 {
     (void)s;
     return false;
 }
 #endif
 
-static sampi_lists sampi_lists_of(const sampi_sampler *s)
+static sampi_lists sampi_constraint_lists_of(const sampi_sampler *s)
 {
     const sampi_constraint *r = &s->u.constraint;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
@@ -43497,11 +43740,11 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
                  r->what == SAMPI_CONSTRAINT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_CONSTRAINT_GROWING && r->at <= (uint32_t)r->begin);
-    it.is_over = it.is_over || (r->yields && sampi_must_end(s));
+    it.is_over = it.is_over || (r->yields && sampi_constraint_must_end(s));
     return it;
 }
 
-static bool sampi_next_list(sampi_lists *it)
+static bool sampi_constraint_next_list(sampi_lists *it)
 {
     const sampi_sampler *s = it->s;
     if (it->is_made && !it->is_over) {
@@ -43511,7 +43754,7 @@ static bool sampi_next_list(sampi_lists *it)
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
-        const sampi_match_node *here = sampi_match_nodes(s) + it->node;
+        const sampi_match_node *here = sampi_constraint_match_nodes(s) + it->node;
         it->list = (const sampi_count *)sampi_part(s, 2) + here->first;
         it->n = here->n;
         it->is_over = here->fail == it->node;
@@ -43547,23 +43790,23 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     const samp_token *only;
     size_t n = sampi_constraint_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
-        if (sampi_has_token(only, n, cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
+        if (sampi_constraint_has_token(only, n, cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
         cur->data[i].logit = -INFINITY;
         cur->sorted = false;
     }
     if (n) return SAMP_OK;
-    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
+    for (sampi_lists it = sampi_constraint_lists_of(s); sampi_constraint_next_list(&it);)
         sampi_patch(s, cur, it.list, it.n, sampi_constraint_change);
     return SAMP_OK;
 }
 
 /* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. */
-static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
+static bool sampi_constraint_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
     uint32_t *bits = row->work->bits; /* NULL in slices */
     const size_t words = (row->n + 31) / 32;
     /* not possible either if the row has a factor: its products cannot overflow only while the largest is there */
-    if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
+    if (!bits || n < SAMPI_LONG_LIST || sampi_row_is_compact(row) || row->n_change || row->is_own || row->array ||
         row->r != 1.0f || (keeps && row->mask))
         return false;
     if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
@@ -43579,47 +43822,47 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
 }
 
 /* Keeps only these tokens of a row. The time depends on their number, not on the row's length. */
-static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
+static int sampi_constraint_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
     int32_t *id = row->work->id;
     size_t m = 0, at;
-    if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
+    if (sampi_constraint_fast_mask(row, only, sizeof *only, n, true)) return sampi_row_scan(row);
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_find_logit(row, only[i], &at, &l)) continue;
+        if (!sampi_row_find_logit(row, only[i], &at, &l)) continue;
         /* written in place: in a compact row no token moves to a higher index */
-        samp_token to = sampi_id_at(row, at);
-        x[m] = sampi_logit_of(row, l);
+        samp_token to = sampi_row_id_at(row, at);
+        x[m] = sampi_row_logit_of(row, l);
         id[m++] = to;
     }
-    sampi_set_tokens(row, x, id, m);
-    return sampi_scan(row);
+    sampi_row_set_tokens(row, x, id, m);
+    return sampi_row_scan(row);
 }
 
 /* Applies a constraint to a row of logits. */
-static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
+static int sampi_constraint_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
     size_t n = sampi_constraint_only(s, &only), at;
     bool has_masked = false;
     int status;
     float l;
-    if (n) return !sampi_is_llama_cpp(s) ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
-    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
+    if (n) return !sampi_is_llama_cpp(s) ? sampi_constraint_fast_only(row, only, n) : SAMPI_DECLINED;
+    for (sampi_lists it = sampi_constraint_lists_of(s); sampi_constraint_next_list(&it);) {
         if (s->u.constraint.masks && !sampi_is_llama_cpp(s) &&
-            sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
-            if ((status = sampi_scan(row))) return status;
+            sampi_constraint_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
+            if ((status = sampi_row_scan(row))) return status;
             continue;
         }
-        sampi_begin_patch(row, it.n);
+        sampi_row_begin_patch(row, it.n);
         for (uint32_t i = 0; i < it.n; i++) {
-            if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
+            if (!sampi_row_find_logit(row, it.list[i].token, &at, &l)) continue;
             l = sampi_constraint_change(s, l, &it.list[i]);
-            sampi_set_element(row, at, l);
+            sampi_row_set_element(row, at, l);
             has_masked |= sampi_masked(l);
         }
     }
-    return sampi_end_changes(row, has_masked);
+    return sampi_row_end_changes(row, has_masked);
 }
 
 /* ---- src/constraints/state.h ---- */
@@ -43636,7 +43879,7 @@ static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_
 
 /* Saves or loads a word of the state, which may be at most `most`. *x is a copy of the member, and gets the word when
    saving too. */
-static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
+static SAMPI_COLD void sampi_constraint_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 {
     *x = (uint32_t)sampi_io_int(io, *x, 4);
     io->bad |= *x > most;
@@ -43647,12 +43890,12 @@ static SAMPI_COLD void sampi_constraint_io_plan(sampi_io *io, sampi_constraint *
 {
     now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
     if (now->has_plan) {
-        sampi_io_word(io, &now->since, INT32_MAX);
-        sampi_io_word(io, &now->spent, INT32_MAX);
-        sampi_io_word(io, &now->side, now->n_nodes - 1);
-        sampi_io_word(io, &now->noted, INT32_MAX);
+        sampi_constraint_io_word(io, &now->since, INT32_MAX);
+        sampi_constraint_io_word(io, &now->spent, INT32_MAX);
+        sampi_constraint_io_word(io, &now->side, now->n_nodes - 1);
+        sampi_constraint_io_word(io, &now->noted, INT32_MAX);
     }
-    if (now->has_plan || missing > 3) sampi_io_word(io, &now->wish, INT32_MAX);
+    if (now->has_plan || missing > 3) sampi_constraint_io_word(io, &now->wish, INT32_MAX);
 }
 
 static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
@@ -43660,27 +43903,28 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_constraint *r = &s->u.constraint, now = *r;
     bool thinks = r->what == SAMPI_CONSTRAINT_THINKING, clocks = r->what == SAMPI_CONSTRAINT_CLOCK;
     if (r->is_idle) return;
-    sampi_io_word(io, &now.at, INT32_MAX);
-    sampi_io_word(io, &now.node, r->n_nodes ? r->n_nodes - 1 : 0);
-    sampi_io_word(io, &now.mode, thinks || clocks ? (thinks + 1) * (uint64_t)r->n : INT32_MAX);
-    sampi_io_word(io, &now.count_in, INT32_MAX);
+    sampi_constraint_io_word(io, &now.at, INT32_MAX);
+    sampi_constraint_io_word(io, &now.node, r->n_nodes ? r->n_nodes - 1 : 0);
+    sampi_constraint_io_word(io, &now.mode, thinks || clocks ? (thinks + 1) * (uint64_t)r->n : INT32_MAX);
+    sampi_constraint_io_word(io, &now.count_in, INT32_MAX);
     uint32_t missing = r->missing + (thinks && !r->has_plan && r->wish ? 4 : 0);
-    sampi_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
+    sampi_constraint_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
     now.missing = missing % 4;
     sampi_io_float(io, &now.sum, 0.0f, r->alarm);
     sampi_io ahead = *io; /* a copy, to read the number of tokens in the window in advance */
-    sampi_io_word(&ahead, &now.ring.size, now.at);
+    sampi_constraint_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
     sampi_io_ring(io, &r->ring, sampi_constraint_window(s));
     io->bad |= r->what == SAMPI_CONSTRAINT_PERIOD && now.mode > now.ring.size;
-    sampi_io_word(io, &now.n_bans, r->ban_room);
+    sampi_constraint_io_word(io, &now.n_bans, r->ban_room);
     for (uint32_t i = 0; i < now.n_bans && !io->bad; i++) {
         sampi_io_token(io, &sampi_constraint_bans(s)[i].token, 0);
         sampi_io_token(io, &sampi_constraint_bans(s)[i].count, 0);
     }
     if (thinks) sampi_constraint_io_plan(io, &now, missing);
     if (!io->bad && thinks) io->bad |= !sampi_constraint_thinking_is_valid(s, &now);
-    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_match_nodes(s), now.node) != now.mode;
+    if (!io->bad && clocks)
+        io->bad |= sampi_constraint_root_of(sampi_constraint_match_nodes(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;
@@ -43731,7 +43975,7 @@ static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return 
 static int sampi_constraint_clock(const sampi_sampler *s)
 {
     const bool is_clock = s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
-    return is_clock ? sampi_is_time(&s->u.constraint) : -1;
+    return is_clock ? sampi_constraint_is_time(&s->u.constraint) : -1;
 }
 static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
@@ -43743,7 +43987,7 @@ SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_const
     "constraint", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
-        sampi_constraint_apply, sampi_fast_constraint, SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
+        sampi_constraint_apply, sampi_constraint_fast_constraint, SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
 
 /* ---- src/constraints/top_p_decay.h ---- */
 /* ---- constraints: top_p with decay ----
@@ -43811,14 +44055,17 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
     SAMPI_MIN_KEEP(decay.min_keep),
 };
 
-static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
+static SAMPI_COLD bool sampi_constraint_top_p_decay_is_off(const sampi_sampler *s)
+{
+    return s->u.decay.first == 1.0f;
+}
 
 SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset,
             sampi_decay_state, NULL, sampi_decay_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_TOP_P_DECAY_ROW \
     "top-p-decay", 0, 0, "", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_constraint_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)
 
 /* ---- src/constraints/timestamps.h ---- */
@@ -43899,30 +44146,30 @@ static void sampi_stamps_clear(float *x, size_t from, size_t to)
 /* Returns the index of the first element of a row with at least this id. */
 static size_t sampi_stamps_at(const sampi_row *row, samp_token id)
 {
-    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    if (!sampi_row_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
     return sampi_find_token(row->id, sizeof *row->id, row->n, id);
 }
 
 /* Does the same on a row, in a copy of its logits, where the tokens are in order of ids. */
-static int sampi_fast_stamps(sampi_row *row, sampi_sampler *s)
+static int sampi_constraint_fast_stamps(sampi_row *row, sampi_sampler *s)
 {
     const sampi_count *exempt = (const sampi_count *)sampi_part(s, 0);
     const size_t n_exempt = s->part_size[0] / sizeof *exempt;
     const sampi_stamps now = sampi_stamps_of(s);
-    if (!sampi_is_compact(row)) sampi_flatten(row);
-    float *x = sampi_is_compact(row) ? row->work->x : row->work->own, top = -INFINITY;
+    if (!sampi_row_is_compact(row)) sampi_row_flatten(row);
+    float *x = sampi_row_is_compact(row) ? row->work->x : row->work->own, top = -INFINITY;
     const size_t split = sampi_stamps_at(row, s->u.stamps.first), n = row->n;
     size_t from = 0;
     sampi_stamps_clear(x, split, sampi_stamps_at(row, now.lo));
     sampi_stamps_clear(x, sampi_stamps_at(row, now.hi > s->u.stamps.first ? now.hi : s->u.stamps.first), n);
     for (size_t k = 0; k < n_exempt && !now.text && now.exempt; k++) {
-        size_t at = sampi_find_id(row, exempt[k].token);
+        size_t at = sampi_row_find_id(row, exempt[k].token);
         if (at >= split) continue;
         sampi_stamps_clear(x, from, at);
         from = at + 1;
     }
     if (!now.text) sampi_stamps_clear(x, from, split);
-    size_t without = s->u.stamps.without < 0 ? n : sampi_find_id(row, s->u.stamps.without);
+    size_t without = s->u.stamps.without < 0 ? n : sampi_row_find_id(row, s->u.stamps.without);
     if (without < n) x[without] = -INFINITY;
     for (size_t i = split; i < n; i++)
         if (x[i] > top) top = x[i];
@@ -43933,7 +44180,7 @@ static int sampi_fast_stamps(sampi_row *row, sampi_sampler *s)
         for (size_t i = split; i < n && !wins; i++) wins = sampi_stamps_add(&sum, best, x[i]);
         if (wins) sampi_stamps_clear(x, 0, split);
     }
-    return sampi_end_changes(row, true);
+    return sampi_row_end_changes(row, true);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps_except(samp_token first, samp_token no_timestamps,
@@ -44013,17 +44260,18 @@ SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, s
 
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \
-        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply)
+        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_constraint_fast_stamps, \
+        SAMPI_BY_LLAMA_CPP(sampi_stamps_apply)
 
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: questions of users ----
   Functions with which users ask constraints. */
 
-static int32_t sampi_rewind_of(const sampi_sampler *s)
+static int32_t sampi_constraint_rewind_of(const sampi_sampler *s)
 {
     int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.constraint.ban_room ? (int32_t)s->u.constraint.mode : 0;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
-        int32_t n = sampi_rewind_of(s->u.chain.item[i]);
+        int32_t n = sampi_constraint_rewind_of(s->u.chain.item[i]);
         if (most < n) most = n;
     }
     return most;
@@ -44032,23 +44280,23 @@ static int32_t sampi_rewind_of(const sampi_sampler *s)
 SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
-    return status ? status : sampi_rewind_of((const sampi_sampler *)s);
+    return status ? status : sampi_constraint_rewind_of((const sampi_sampler *)s);
 }
 
 /* Returns the first member of this type, or NULL. */
-static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_constraint_kind what)
+static sampi_sampler *sampi_constraint_first_limit(const sampi_sampler *s, sampi_constraint_kind what)
 {
     sampi_sampler *found = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
-        found = sampi_first_limit(s->u.chain.item[i], what);
+        found = sampi_constraint_first_limit(s->u.chain.item[i], what);
     return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
 /* Returns the first member of this type in the user's sampler. If there is none, returns NULL and sets *status. */
-static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_constraint_kind what, int *status)
+static sampi_sampler *sampi_constraint_asked_limit(const samp_sampler *s, sampi_constraint_kind what, int *status)
 {
     *status = samp_status(s, NULL);
-    sampi_sampler *found = *status ? NULL : sampi_first_limit((const sampi_sampler *)s, what);
+    sampi_sampler *found = *status ? NULL : sampi_constraint_first_limit((const sampi_sampler *)s, what);
     if (!found && !*status) *status = SAMP_E_UNSUPPORTED;
     return found;
 }
@@ -44056,7 +44304,7 @@ static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_constraint_
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
     const sampi_constraint *r = &found->u.constraint;
     if (r->mode == 0) return -1;
@@ -44067,7 +44315,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found || !found->u.constraint.has_plan) return found ? (int32_t)SAMP_E_UNSUPPORTED : status;
     const sampi_constraint *r = &found->u.constraint;
     uint32_t open = r->mode ? r->at - r->since : 0;
@@ -44077,7 +44325,7 @@ SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
 SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
     const sampi_constraint *r = &found->u.constraint;
     if (r->mode == 0) return SAMP_THINKING_NOT;
@@ -44091,7 +44339,7 @@ SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;
-    sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
     sampi_constraint *r = &found->u.constraint;
     sampi_sampler *outer = found;
@@ -44109,15 +44357,15 @@ SAMP_API int samp_thinking_end(samp_sampler *s)
 SAMP_API int32_t samp_loop_length(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_PERIOD, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_PERIOD, &status);
     return found ? (int32_t)found->u.constraint.mode : status;
 }
 
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_CLOCK, &status);
-    return found ? (int32_t)sampi_is_time(&found->u.constraint) : status;
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_CLOCK, &status);
+    return found ? (int32_t)sampi_constraint_is_time(&found->u.constraint) : status;
 }
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 
@@ -44726,7 +44974,7 @@ SAMP_API SAMPI_COLD samp_text *samp_text_from_settings(const samp_settings *sett
      (core/table.h). */
 
 SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-            sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
+            sampi_life_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
 
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)

@@ -131,7 +131,7 @@
      639 gpu/ptx.h                        4494 samplers/plans.h                 6206 gpu/sending.h
      688 gpu/elements.h                   4756 gpu/users.h                      6474 gpu/batch.h
      940 gpu/passes.h                     4852 gpu/logprobs.h                   6760 gpu/results.h
-    1861 gpu/list.h                       5004 gpu/short.h                      7042 gpu/canary.h
+    1861 gpu/list.h                       5004 gpu/short.h                      7043 gpu/canary.h
     2500 gpu/left.h                       5176 gpu/advance.h
     2731 gpu/done.h                       5437 gpu/shapes.h
 */
@@ -2557,7 +2557,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         st->max = max;
         st->max_known = true;
     }
-    int status = sampi_max_status(st->max);
+    int status = sampi_row_max_status(st->max);
     return status ? status : 1;
 }
 
@@ -5240,7 +5240,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     h->st->max = (top > max ? top : max) + 0.0f;
     h->st->max_known = true;
     h->st->bar = -INFINITY;
-    return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
+    return bad ? (int)SAMP_E_NAN : sampi_row_max_status(h->st->max);
 }
 
 /* Adds up the parts (results) of all teams for the passes SUMS, SIGMA, MAX or WINDOW, and adds the tokens with changed
@@ -6072,8 +6072,8 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
         n < s->u.chain.n) { /* a schedule that waits runs only its clock, for which the device has no step */
-        r->draws |= sampi_draws(s);
-        r->custom |= sampi_has_custom(s);
+        r->draws |= sampi_life_draws(s);
+        r->custom |= sampi_row_has_custom(s);
         n = 1;
     }
     for (int32_t i = 0; i < n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
@@ -6086,7 +6086,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     r->draws |= sampi_traits_of(s->kind)->stream != 0;
     if (sampi_traits_of(s->kind)->hooks->accept)
         r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
-    /* a sampler that is off accepts no token, as in sampi_accept */
+    /* a sampler that is off accepts no token, as in sampi_life_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;
     if (sampi_gpu_patches(s)) {
@@ -6445,7 +6445,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
-    /* a row that is not a chain, or has users' samplers, accepts its token by sampi_accept, as a whole */
+    /* a row that is not a chain, or has users' samplers, accepts its token by sampi_life_accept, as a whole */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;
@@ -6688,10 +6688,10 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
         cur.data[i].id = id[i];
         cur.data[i].logit = logit[i];
     }
-    if (!status && sampi_has_doubled_id(&cur)) status = SAMP_E_RANGE;
+    if (!status && sampi_life_has_doubled_id(&cur)) status = SAMP_E_RANGE;
     const int found = status ? status : sampi_check(&cur);
     if (found == SAMP_E_NAN || checked) status = found;
-    if (!status) status = sampi_check_selected(&cur);
+    if (!status) status = sampi_life_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
     return status;
 }
@@ -6715,7 +6715,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     data.selected = -1;
     data.sorted = false;
     int32_t token = -1;
-    int status = sampi_user_status(user->iface->apply_gpu(user, &data));
+    int status = sampi_life_user_status(user->iface->apply_gpu(user, &data));
     gpu->called[job]++;
     if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, r.checked >> at & 1, &token);
     /* then the device has nothing more to do for this row */
@@ -6811,10 +6811,10 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     int status = sampi_gpu_fetch(gpu, job, &cur);
     for (int i = 0; i < r->n_device; i++) ordinal.next[r->list[i]->kind]++;
     for (int i = r->n_device; i < r->n && !status; i++) {
-        status = sampi_run(r->list[i], &cur, s->position, &ordinal);
+        status = sampi_life_run(r->list[i], &cur, s->position, &ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
     }
-    if (!status) status = sampi_check_selected(&cur);
+    if (!status) status = sampi_life_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
@@ -6858,8 +6858,8 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
-    sampi_moves(s);
-    if (slot->custom || token < 0) sampi_save_state(s); /* a step that the device has done cannot fail now */
+    sampi_life_moves(s);
+    if (slot->custom || token < 0) sampi_life_save_state(s); /* a step that the device has done cannot fail now */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
@@ -6868,20 +6868,20 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
         sampi_gpu_update_last(sampi_gpu_selecting(sampi_gpu_job_at(gpu, job)), slot->last, token, res->value);
     }
     if (!status && slot->draws) s->position++;
-    if (!status && slot->custom) status = sampi_accept(s, token, true);
+    if (!status && slot->custom) status = sampi_life_accept(s, token, true);
     if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
-        status = sampi_accept(s, token, false);
+        status = sampi_life_accept(s, token, false);
     } else if (!status) { /* only these members need to accept the token */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
         for (int i = 0; i < slot->n_listeners; i++)
             sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
     }
     if (status) {
-        sampi_restore_state(s);
+        sampi_life_restore_state(s);
         s->position = position;
         return status;
     }
-    sampi_moved(s);
+    sampi_life_moved(s);
     s->perf.n_sample++;
     s->perf.n_accept++;
     slot->n_edits = s->n_edits;
@@ -6903,10 +6903,10 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
     const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
     const sampi_sums sums = { basis->max, 0, basis->z, basis->s, 0 };
     int32_t n = 0;
-    sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
+    sampi_row_set_chosen(set, token, basis->rank - 1, sampi_row_logprob(basis->l, basis->max, basis->z));
     for (uint32_t i = 0; i < basis->n_top; i++)
-        n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
-    sampi_finish_set(set, n, &sums);
+        n = sampi_row_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
+    sampi_row_finish_set(set, n, &sums);
 }
 
 /* Prefetches n bytes from p, line by line, for writing. */
@@ -6957,7 +6957,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
         const bool whole = sampi_row_length(l, r) == l->n_vocab; /* the kernels have one length for all rows */
-        const bool fits = whole && (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
+        const bool fits = whole && (!lp || sampi_gpu_fits_logprobs(gpu, lp)) &&
+                          !(s && sampi_life_is_short(s, l->n_vocab)),
                    has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);

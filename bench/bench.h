@@ -781,7 +781,7 @@ static inline int bench_define(const samp_sampler *chain, const bench_rows *rows
         samp_token_data_array cur = { data, rows->n, -1, false };
         for (size_t i = 0; i < rows->n; i++)
             data[i] = (samp_token_data){ (samp_token)i, bench_row(rows, row)[i] + 0.0f, 0.0f };
-        int status = sampi_apply_steps((sampi_sampler *)copy, &cur);
+        int status = sampi_life_apply_steps((sampi_sampler *)copy, &cur);
         if (status || cur.selected < 0) bench_fail("the step-by-step run failed", samp_strerror(status));
         token[row] = data[cur.selected].id;
         samp_accept(copy, token[row]);
@@ -888,7 +888,7 @@ static inline void bench_verify_batch(const bench_batch *b)
         samp_sampler *steps = bench_clone(b->chain[r], n);
         for (size_t i = 0; i < n; i++)
             data[i] = (samp_token_data){ (samp_token)i, bench_batch_at(b, r, i) + 0.0f, 0.0f };
-        int status = sampi_apply_steps((sampi_sampler *)steps, &cur);
+        int status = sampi_life_apply_steps((sampi_sampler *)steps, &cur);
         if (status || cur.selected < 0) bench_fail("the step-by-step run failed", samp_strerror(status));
         if (token[r] != data[cur.selected].id) bench_fail("a batch departs from the definition", b->c->name);
         samp_free(steps);

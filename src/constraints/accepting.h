@@ -13,7 +13,7 @@ typedef struct sampi_place_back {
 } sampi_place_back;
 
 /* Goes to the next token if this one has no byte left. Returns false if there is no next token. */
-static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
+static bool sampi_constraint_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
 {
     while (p->at == p->n && p->back > 0) {
         p->at = 0;
@@ -28,11 +28,11 @@ static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const c
 /* Returns how many bytes before the accepted token a match of the banned pattern begins; 0 if it begins within the
    token. The match ends with the last of bytes [n], the token's first n bytes. If several matches end there, the
    longest counts. If no match begins within the window, the whole window counts. */
-static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
+static int64_t sampi_constraint_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
 {
     const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
-    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
     int64_t all = 0, at = 0;
     for (uint32_t k = 0; k < r->ring.size; k++) {
         size_t m;
@@ -40,10 +40,10 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
         all += (int64_t)m;
     }
     sampi_place_back from = { r->ring.size + 1, 0, 0, NULL };
-    for (; sampi_next_back(s, &from, bytes, n); from.at++, at++) {
+    for (; sampi_constraint_next_back(s, &from, bytes, n); from.at++, at++) {
         sampi_place_back to = from;
         uint32_t state = r->alone;
-        for (; !nodes[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
+        for (; !nodes[state].depth && sampi_constraint_next_back(s, &to, bytes, n); to.at++)
             state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
         if (nodes[state].label) return at < all ? all - at : 0;
     }
@@ -51,7 +51,7 @@ static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, si
 }
 
 /* Does what sampi_constraint_walk does for a banned pattern (a regular expression), by its table of states. */
-static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+static uint32_t sampi_constraint_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_constraint *r = &s->u.constraint;
     const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
@@ -61,8 +61,8 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
     *before = -1;
     for (size_t i = 0; i < n; i++) {
         node = sampi_table_next(table, r->n_classes, node, bytes[i]);
-        if (!r->ban_room || !sampi_match_nodes(s)[node].label) continue;
-        int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
+        if (!r->ban_room || !sampi_constraint_match_nodes(s)[node].label) continue;
+        int64_t begin = sampi_constraint_pattern_begin(s, bytes, i + 1);
         if (*before < begin) *before = begin;
     }
     return node;
@@ -72,13 +72,13 @@ static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int
    token the longest of them begins; else it is -1. */
 static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
-    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
     const sampi_match_edge *edges = (const sampi_match_edge *)sampi_part(s, 1);
     const uint32_t mask = s->u.constraint.edge_mask;
     uint32_t node = s->u.constraint.node;
     *before = -1;
     if (!s->part_size[1]) return node;
-    if (s->u.constraint.has_table) return sampi_pattern_walk(s, token, before);
+    if (s->u.constraint.has_table) return sampi_constraint_pattern_walk(s, token, before);
     if (s->u.constraint.what != SAMPI_CONSTRAINT_LISTS || !s->u.constraint.vocab) {
         node = sampi_match_next(nodes, edges, mask, node, token);
         *before = (int64_t)nodes[node].label - 1;
@@ -88,7 +88,7 @@ static uint32_t sampi_constraint_walk(const sampi_sampler *s, samp_token token, 
     const char *bytes = sampi_bytes_of(s->u.constraint.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
         node = sampi_match_next(nodes, edges, mask, node,
-                                sampi_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
+                                sampi_constraint_fold(bytes[i], s->u.constraint.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)nodes[node].label - (int64_t)i - 1;
         if (symbols < 0) symbols = 0; /* the pattern begins within the token */
         if (nodes[node].label && symbols > *before) *before = symbols;
@@ -115,7 +115,7 @@ static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
 }
 
 /* Must a ban be held back until it is known whether this token of a draft block is kept (samp_verify_block)? */
-static bool sampi_ban_waits(const sampi_sampler *s)
+static bool sampi_constraint_ban_waits(const sampi_sampler *s)
 {
     bool *waited = s->draft ? s->draft->waited : NULL;
     if (waited) *waited = true;
@@ -132,7 +132,7 @@ static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
     sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
-    if (before >= 0 && !sampi_ban_waits(s)) sampi_constraint_ban(s, before);
+    if (before >= 0 && !sampi_constraint_ban_waits(s)) sampi_constraint_ban(s, before);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
@@ -159,7 +159,7 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
         case SAMPI_CONSTRAINT_THINKING: sampi_constraint_accept_thinking(s, token, node); break;
-        case SAMPI_CONSTRAINT_CLOCK: sampi_clock_accept(s, token); break;
+        case SAMPI_CONSTRAINT_CLOCK: sampi_constraint_clock_accept(s, token); break;
         case SAMPI_CONSTRAINT_GROWING:
         case SAMPI_CONSTRAINT_ALLOWED:
         case SAMPI_CONSTRAINT_FORCED: break;

@@ -4,11 +4,11 @@
    thinking budget, the tokens used, and its stage; the length of a loop; whether a schedule's members are active. All
    of them only read, except samp_thinking_end. */
 
-static int32_t sampi_rewind_of(const sampi_sampler *s)
+static int32_t sampi_constraint_rewind_of(const sampi_sampler *s)
 {
     int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.constraint.ban_room ? (int32_t)s->u.constraint.mode : 0;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
-        int32_t n = sampi_rewind_of(s->u.chain.item[i]);
+        int32_t n = sampi_constraint_rewind_of(s->u.chain.item[i]);
         if (most < n) most = n;
     }
     return most;
@@ -17,23 +17,23 @@ static int32_t sampi_rewind_of(const sampi_sampler *s)
 SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
-    return status ? status : sampi_rewind_of((const sampi_sampler *)s);
+    return status ? status : sampi_constraint_rewind_of((const sampi_sampler *)s);
 }
 
 /* Returns the first member of this type, or NULL. */
-static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_constraint_kind what)
+static sampi_sampler *sampi_constraint_first_limit(const sampi_sampler *s, sampi_constraint_kind what)
 {
     sampi_sampler *found = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
-        found = sampi_first_limit(s->u.chain.item[i], what);
+        found = sampi_constraint_first_limit(s->u.chain.item[i], what);
     return s->kind == SAMPI_CONSTRAINT && s->u.constraint.what == what ? (sampi_sampler *)(uintptr_t)s : found;
 }
 
 /* Returns the first member of this type in the user's sampler. If there is none, returns NULL and sets *status. */
-static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_constraint_kind what, int *status)
+static sampi_sampler *sampi_constraint_asked_limit(const samp_sampler *s, sampi_constraint_kind what, int *status)
 {
     *status = samp_status(s, NULL);
-    sampi_sampler *found = *status ? NULL : sampi_first_limit((const sampi_sampler *)s, what);
+    sampi_sampler *found = *status ? NULL : sampi_constraint_first_limit((const sampi_sampler *)s, what);
     if (!found && !*status) *status = SAMP_E_UNSUPPORTED;
     return found;
 }
@@ -41,7 +41,7 @@ static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_constraint_
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
     const sampi_constraint *r = &found->u.constraint;
     if (r->mode == 0) return -1;
@@ -52,7 +52,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found || !found->u.constraint.has_plan) return found ? (int32_t)SAMP_E_UNSUPPORTED : status;
     const sampi_constraint *r = &found->u.constraint;
     uint32_t open = r->mode ? r->at - r->since : 0;
@@ -62,7 +62,7 @@ SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
 SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
     const sampi_constraint *r = &found->u.constraint;
     if (r->mode == 0) return SAMP_THINKING_NOT;
@@ -76,7 +76,7 @@ SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
 SAMP_API int samp_thinking_end(samp_sampler *s)
 {
     int status;
-    sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
+    sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_THINKING, &status);
     if (!found) return status;
     sampi_constraint *r = &found->u.constraint;
     sampi_sampler *outer = found;
@@ -94,13 +94,13 @@ SAMP_API int samp_thinking_end(samp_sampler *s)
 SAMP_API int32_t samp_loop_length(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_PERIOD, &status);
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_PERIOD, &status);
     return found ? (int32_t)found->u.constraint.mode : status;
 }
 
 SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
 {
     int status;
-    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_CONSTRAINT_CLOCK, &status);
-    return found ? (int32_t)sampi_is_time(&found->u.constraint) : status;
+    const sampi_sampler *found = sampi_constraint_asked_limit(s, SAMPI_CONSTRAINT_CLOCK, &status);
+    return found ? (int32_t)sampi_constraint_is_time(&found->u.constraint) : status;
 }

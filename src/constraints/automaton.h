@@ -34,20 +34,20 @@ typedef struct sampi_span {
 #define SAMPI_LONG_LIST 512
 #endif
 
-static const sampi_match_node *sampi_match_nodes(const sampi_sampler *s)
+static const sampi_match_node *sampi_constraint_match_nodes(const sampi_sampler *s)
 {
     return (const sampi_match_node *)sampi_part(s, 0);
 }
 
 /* Is a token among n tokens that ascend? */
-static bool sampi_has_token(const samp_token *list, size_t n, samp_token token)
+static bool sampi_constraint_has_token(const samp_token *list, size_t n, samp_token token)
 {
     size_t at = sampi_find_token(list, sizeof *list, n, token);
     return at < n && list[at] == token;
 }
 
 /* Returns a byte of a string or token as it is compared: as a small letter if any_case. */
-static int32_t sampi_fold(char byte, bool any_case)
+static int32_t sampi_constraint_fold(char byte, bool any_case)
 {
     unsigned char c = (unsigned char)byte;
     return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;

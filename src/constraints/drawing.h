@@ -22,7 +22,8 @@ static size_t sampi_constraint_only(const sampi_sampler *s, const samp_token **t
 
 /* The place of a loop over the lists that apply now: those of the current node and of its suffixes, or one that is made
    for the draw.
-     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
+     for (sampi_lists it = sampi_constraint_lists_of(s); sampi_constraint_next_list(&it);) ... it.list [it.n], tokens
+     in order, each once */
 typedef struct sampi_lists {
     const sampi_sampler *s;
     const sampi_count *list;
@@ -41,7 +42,7 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
             const samp_token *exempt = (const samp_token *)sampi_part(s, 2);
             n = sampi_constraint_followers(s, r->ring.size, (uint32_t)r->n - 1, list);
             for (uint32_t i = 0; i < n; i++)
-                if (!sampi_has_token(exempt, (size_t)r->exempt, list[i].token)) list[kept++] = list[i];
+                if (!sampi_constraint_has_token(exempt, (size_t)r->exempt, list[i].token)) list[kept++] = list[i];
             return kept;
         }
         case SAMPI_CONSTRAINT_CUSUM: /* the token to be drawn takes the place of the oldest in a full window */
@@ -64,7 +65,7 @@ static uint32_t sampi_constraint_make(const sampi_sampler *s, sampi_count *list)
 
 #ifdef SAMPLING_GRAMMAR_DECLARED
 /* Must a grammar's text end here? If this cannot be computed, for want of memory, the answer is no. */
-static bool sampi_matcher_must_end(sampi_matcher *m)
+static bool sampi_constraint_matcher_must_end(sampi_matcher *m)
 {
     bool ends = false;
     if (m->lazy.waiting) return false;
@@ -72,38 +73,40 @@ static bool sampi_matcher_must_end(sampi_matcher *m)
         ends = sampi_matcher_ends(m);
         for (int32_t i = 0; i < m->n_now && ends; i++) {
             int32_t found = -1;
-            const sampi_item item = *sampi_item_at(m, i);
-            ends = !(item.flags & SAMPI_STATE_TOKENS) && sampi_forces_class(m, item.state, &found) && found < 0;
+            const sampi_item item = *sampi_grammar_item_at(m, i);
+            ends = !(item.flags & SAMPI_STATE_TOKENS) && sampi_grammar_forces_class(m, item.state, &found) &&
+                   found < 0;
         }
     }
     return ends && !m->d.status;
 }
 
 /* Is one of the grammars of s, a chain or a grammar, at a place where its text must end? */
-static bool sampi_has_grammar_at_end(const sampi_sampler *s)
+static bool sampi_constraint_has_grammar_at_end(const sampi_sampler *s)
 {
     for (int32_t i = 0, all = sampi_n_active(s); i < all; i++)
-        if (sampi_has_grammar_at_end(s->u.chain.item[i])) return true;
-    return s->kind == SAMPI_GRAMMAR && !s->status && sampi_matcher_must_end((sampi_matcher *)s->base.ctx);
+        if (sampi_constraint_has_grammar_at_end(s->u.chain.item[i])) return true;
+    return s->kind == SAMPI_GRAMMAR && !s->status && sampi_constraint_matcher_must_end((sampi_matcher *)s->base.ctx);
 }
 
 /* Must the text end here for a grammar that masks the same draw as s? It is in the same chain, however deep, or beside
    it (samp_grammar_sample). */
-static bool sampi_must_end(const sampi_sampler *s)
+static bool sampi_constraint_must_end(const sampi_sampler *s)
 {
-    bool ends = s->beside && sampi_has_grammar_at_end(s->beside);
-    for (; s->owner && !ends; s = s->owner) ends = s->owner->beside && sampi_has_grammar_at_end(s->owner->beside);
-    return ends || sampi_has_grammar_at_end(s);
+    bool ends = s->beside && sampi_constraint_has_grammar_at_end(s->beside);
+    for (; s->owner && !ends; s = s->owner)
+        ends = s->owner->beside && sampi_constraint_has_grammar_at_end(s->owner->beside);
+    return ends || sampi_constraint_has_grammar_at_end(s);
 }
 #else
-static bool sampi_must_end(const sampi_sampler *s)
+static bool sampi_constraint_must_end(const sampi_sampler *s)
 {
     (void)s;
     return false;
 }
 #endif
 
-static sampi_lists sampi_lists_of(const sampi_sampler *s)
+static sampi_lists sampi_constraint_lists_of(const sampi_sampler *s)
 {
     const sampi_constraint *r = &s->u.constraint;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
@@ -111,11 +114,11 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
                  r->what == SAMPI_CONSTRAINT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_CONSTRAINT_GROWING && r->at <= (uint32_t)r->begin);
-    it.is_over = it.is_over || (r->yields && sampi_must_end(s));
+    it.is_over = it.is_over || (r->yields && sampi_constraint_must_end(s));
     return it;
 }
 
-static bool sampi_next_list(sampi_lists *it)
+static bool sampi_constraint_next_list(sampi_lists *it)
 {
     const sampi_sampler *s = it->s;
     if (it->is_made && !it->is_over) {
@@ -125,7 +128,7 @@ static bool sampi_next_list(sampi_lists *it)
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
-        const sampi_match_node *here = sampi_match_nodes(s) + it->node;
+        const sampi_match_node *here = sampi_constraint_match_nodes(s) + it->node;
         it->list = (const sampi_count *)sampi_part(s, 2) + here->first;
         it->n = here->n;
         it->is_over = here->fail == it->node;
@@ -161,24 +164,24 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     const samp_token *only;
     size_t n = sampi_constraint_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
-        if (sampi_has_token(only, n, cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
+        if (sampi_constraint_has_token(only, n, cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
         cur->data[i].logit = -INFINITY;
         cur->sorted = false;
     }
     if (n) return SAMP_OK;
-    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
+    for (sampi_lists it = sampi_constraint_lists_of(s); sampi_constraint_next_list(&it);)
         sampi_patch(s, cur, it.list, it.n, sampi_constraint_change);
     return SAMP_OK;
 }
 
 /* Applies a long list as a mask, which allows the tokens in the list (keeps) or all others. Returns false if this is
    not possible for the row. */
-static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
+static bool sampi_constraint_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
     uint32_t *bits = row->work->bits; /* NULL in slices */
     const size_t words = (row->n + 31) / 32;
     /* not possible either if the row has a factor: its products cannot overflow only while the largest is there */
-    if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
+    if (!bits || n < SAMPI_LONG_LIST || sampi_row_is_compact(row) || row->n_change || row->is_own || row->array ||
         row->r != 1.0f || (keeps && row->mask))
         return false;
     if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
@@ -194,45 +197,45 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
 }
 
 /* Keeps only these tokens of a row. The time depends on their number, not on the row's length. */
-static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
+static int sampi_constraint_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
     int32_t *id = row->work->id;
     size_t m = 0, at;
-    if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
+    if (sampi_constraint_fast_mask(row, only, sizeof *only, n, true)) return sampi_row_scan(row);
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_find_logit(row, only[i], &at, &l)) continue;
+        if (!sampi_row_find_logit(row, only[i], &at, &l)) continue;
         /* written in place: in a compact row no token moves to a higher index */
-        samp_token to = sampi_id_at(row, at);
-        x[m] = sampi_logit_of(row, l);
+        samp_token to = sampi_row_id_at(row, at);
+        x[m] = sampi_row_logit_of(row, l);
         id[m++] = to;
     }
-    sampi_set_tokens(row, x, id, m);
-    return sampi_scan(row);
+    sampi_row_set_tokens(row, x, id, m);
+    return sampi_row_scan(row);
 }
 
 /* Applies a constraint to a row of logits. */
-static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
+static int sampi_constraint_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
     size_t n = sampi_constraint_only(s, &only), at;
     bool has_masked = false;
     int status;
     float l;
-    if (n) return !sampi_is_llama_cpp(s) ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
-    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
+    if (n) return !sampi_is_llama_cpp(s) ? sampi_constraint_fast_only(row, only, n) : SAMPI_DECLINED;
+    for (sampi_lists it = sampi_constraint_lists_of(s); sampi_constraint_next_list(&it);) {
         if (s->u.constraint.masks && !sampi_is_llama_cpp(s) &&
-            sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
-            if ((status = sampi_scan(row))) return status;
+            sampi_constraint_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
+            if ((status = sampi_row_scan(row))) return status;
             continue;
         }
-        sampi_begin_patch(row, it.n);
+        sampi_row_begin_patch(row, it.n);
         for (uint32_t i = 0; i < it.n; i++) {
-            if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
+            if (!sampi_row_find_logit(row, it.list[i].token, &at, &l)) continue;
             l = sampi_constraint_change(s, l, &it.list[i]);
-            sampi_set_element(row, at, l);
+            sampi_row_set_element(row, at, l);
             has_masked |= sampi_masked(l);
         }
     }
-    return sampi_end_changes(row, has_masked);
+    return sampi_row_end_changes(row, has_masked);
 }

@@ -42,7 +42,7 @@ static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return 
 static int sampi_constraint_clock(const sampi_sampler *s)
 {
     const bool is_clock = s->u.constraint.what == SAMPI_CONSTRAINT_CLOCK && !s->status;
-    return is_clock ? sampi_is_time(&s->u.constraint) : -1;
+    return is_clock ? sampi_constraint_is_time(&s->u.constraint) : -1;
 }
 static const samp_vocab *sampi_constraint_vocab(const sampi_sampler *s) { return s->u.constraint.vocab; }
 
@@ -54,4 +54,4 @@ SAMPI_HOOKS(CONSTRAINT, NULL, NULL, NULL, sampi_constraint_settings, sampi_const
     "constraint", 0, 0, "", \
         SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED | SAMPI_SAME_IN_LLAMA, \
         SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
-        sampi_constraint_apply, sampi_fast_constraint, SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)
+        sampi_constraint_apply, sampi_constraint_fast_constraint, SAMPI_BY_LLAMA_CPP(sampi_constraint_apply)

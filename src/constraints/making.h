@@ -46,9 +46,10 @@ static SAMPI_COLD void *sampi_builder_alloc(sampi_builder *builder, size_t n, si
     return p;
 }
 
-static int32_t sampi_symbol(const sampi_builder *builder, const sampi_pattern *p, size_t i)
+static int32_t sampi_constraint_symbol(const sampi_builder *builder, const sampi_pattern *p, size_t i)
 {
-    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
+    return p->tokens ? p->tokens[i]
+                     : sampi_constraint_fold(p->text[i], builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE);
 }
 
 /* Moves a pattern from its node to the child by symbol i. All patterns grow in step. */
@@ -56,7 +57,7 @@ static SAMPI_COLD void sampi_builder_grow(sampi_builder *builder, sampi_pattern 
 {
     p->before = p->node;
     p->node = sampi_match_grow(builder->nodes, builder->edges, builder->n_edges - 1, &builder->n_nodes, p->node,
-                               sampi_symbol(builder, p, i));
+                               sampi_constraint_symbol(builder, p, i));
     if (i + 1 == p->n && !builder->nodes[p->node].label) builder->nodes[p->node].label = p->label;
 }
 
@@ -100,20 +101,21 @@ static void sampi_builder_put(sampi_builder *builder, uint32_t node, samp_token 
 }
 
 /* Do these bytes begin with the rest of a pattern, from its symbol d on? */
-static bool sampi_begins(const sampi_builder *builder, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
+static bool sampi_constraint_begins(const sampi_builder *builder, const char *bytes, size_t n, const sampi_pattern *p,
+                                    size_t d)
 {
     bool any_case = builder->t.u.constraint.flags & SAMP_BAN_ANY_CASE;
     if (n < p->n - d) return false;
     for (size_t i = d; i < p->n; i++)
-        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(builder, p, i)) return false;
+        if (sampi_constraint_fold(bytes[i - d], any_case) != sampi_constraint_symbol(builder, p, i)) return false;
     return true;
 }
 
 /* Returns the first two bytes of a text as a number; missing bytes count as zeros. */
-static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
+static uint32_t sampi_constraint_pair(const char *bytes, size_t n, bool any_case)
 {
-    uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
-    return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
+    uint32_t pair = n > 0 ? (uint32_t)sampi_constraint_fold(bytes[0], any_case) << 8 : 0;
+    return n > 1 ? pair | (uint32_t)sampi_constraint_fold(bytes[1], any_case) : pair;
 }
 
 /* Sorts all tokens that have bytes by their first two bytes (counting sort). */
@@ -130,7 +132,7 @@ static SAMPI_COLD void sampi_builder_sort_tokens(sampi_builder *builder)
             const char *bytes = sampi_bytes_of(v, token, &n);
             if (n == 0) continue;
             /* two above its own index: the comment below says why */
-            uint32_t *at = &builder->start[sampi_pair(bytes, n, any_case) + 2];
+            uint32_t *at = &builder->start[sampi_constraint_pair(bytes, n, any_case) + 2];
             if (pass == 0) ++*at;
             if (pass == 1) builder->by_bytes[at[-1]++] = token;
         }
@@ -153,7 +155,8 @@ static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
         const char *bytes = sampi_bytes_of(v, token, &n);
         uint32_t node = 0, label = 0;
         for (size_t i = 0; i < n && !label; i++) {
-            node = sampi_match_next(builder->nodes, builder->edges, mask, node, sampi_fold(bytes[i], any_case));
+            node = sampi_match_next(builder->nodes, builder->edges, mask, node,
+                                    sampi_constraint_fold(bytes[i], any_case));
             label = builder->nodes[node].label;
         }
         if (label) sampi_builder_put(builder, 0, token, -INFINITY);
@@ -162,11 +165,13 @@ static SAMPI_COLD void sampi_builder_texts(sampi_builder *builder)
         const sampi_pattern *p = &builder->pattern[i];
         uint32_t node = 0;
         for (size_t d = 1; d < p->n; d++) {
-            node = builder->edges[sampi_match_slot(builder->edges, mask, node, sampi_symbol(builder, p, d - 1))].to;
-            uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
+            const int32_t last = sampi_constraint_symbol(builder, p, d - 1);
+            node = builder->edges[sampi_match_slot(builder->edges, mask, node, last)].to;
+            uint32_t pair = sampi_constraint_pair(p->text + d, p->n - d, any_case),
+                     end = pair + (p->n - d > 1 ? 1 : 256);
             for (uint32_t k = builder->start[pair]; k < builder->start[end]; k++) {
                 const char *bytes = sampi_bytes_of(v, builder->by_bytes[k], &n);
-                if (sampi_begins(builder, bytes, n, p, d))
+                if (sampi_constraint_begins(builder, bytes, n, p, d))
                     sampi_builder_put(builder, node, builder->by_bytes[k], -INFINITY);
             }
         }

@@ -8,7 +8,7 @@
 
 /* Makes all states. State 0 is that after any bytes. *start is the state at the beginning of the text. *alone is the
    state of a pattern that must begin at this place. */
-static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
+static SAMPI_COLD int sampi_constraint_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
                                            samp_grammar_error *error, uint32_t *start, uint32_t *alone,
                                            int32_t *n_lists)
 {
@@ -29,7 +29,7 @@ static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *t
 }
 
 /* Writes the table to the builder. */
-static SAMPI_COLD void sampi_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
+static SAMPI_COLD void sampi_constraint_pattern_table(sampi_builder *builder, const sampi_pattern_maker *m)
 {
     uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
     const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
@@ -54,8 +54,9 @@ static SAMPI_COLD int sampi_builder_automaton(sampi_builder *builder, const char
     const bool any_case = r->flags & SAMP_BAN_ANY_CASE;
     int32_t n_lists = 0;
     int status = sampi_pattern_open(&m);
-    if (!status) status = sampi_pattern_states(&m, pattern, any_case, error, &r->start, &r->alone, &n_lists);
-    if (!status) sampi_pattern_table(builder, &m);
+    if (!status)
+        status = sampi_constraint_pattern_states(&m, pattern, any_case, error, &r->start, &r->alone, &n_lists);
+    if (!status) sampi_constraint_pattern_table(builder, &m);
     if (!status) builder->n_lists = (uint32_t)n_lists;
     sampi_pattern_close(&m);
     return status;

@@ -31,7 +31,7 @@ typedef struct sampi_constraint {
     int32_t from, to, lines, inside;
     float factor, penalty, alarm, loss, soft_ratio, bias;
     bool has_plan, has_loop, has_table;
-    bool yields; /* changes nothing where a grammar must end (sampi_must_end) */
+    bool yields; /* changes nothing where a grammar must end (sampi_constraint_must_end) */
     /* of a banned pattern: two states of its table, and the number of classes of bytes */
     uint32_t start, alone, n_classes;
     uint32_t note, n_note;       /* where the note is in part 2, and its length, in words */
@@ -60,7 +60,7 @@ enum { SAMPI_STAMPS_BEGIN = 4 };
 enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
 
 /* Is the schedule of this clock active now? */
-static bool sampi_is_time(const sampi_constraint *r)
+static bool sampi_constraint_is_time(const sampi_constraint *r)
 {
     if (r->at < (uint32_t)r->begin || r->missing & SAMPI_CLOCK_CAME) return false;
     if (r->has_loop && !(r->missing & SAMPI_CLOCK_LOOP)) return false;

@@ -30,7 +30,7 @@ static uint32_t sampi_constraint_missing(const sampi_sampler *s, samp_token toke
 }
 
 /* Does this token end a line? */
-static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
+static bool sampi_constraint_ends_line(const sampi_sampler *s, samp_token token)
 {
     size_t n;
     const char *bytes = s->u.constraint.vocab ? sampi_bytes_of(s->u.constraint.vocab, token, &n) : NULL;
@@ -89,7 +89,7 @@ static const samp_token *sampi_constraint_forced(const sampi_sampler *s)
     if (!sampi_constraint_forces(r)) return NULL;
     const sampi_span *span = sampi_constraint_span(s);
     bool begins = sampi_constraint_counts(r);
-    if (span->is_end && begins) return words + span->first + sampi_match_nodes(s)[r->node].depth;
+    if (span->is_end && begins) return words + span->first + sampi_constraint_match_nodes(s)[r->node].depth;
     return words + span->first + (begins ? 0 : r->count_in);
 }
 
@@ -105,7 +105,7 @@ static float sampi_constraint_ramp(const sampi_sampler *s, samp_token *token)
     if (x > 1.0) x = 1.0;
     if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
     const sampi_span *end = sampi_constraint_span(s) + r->n;
-    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_match_nodes(s)[r->node].depth];
+    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_constraint_match_nodes(s)[r->node].depth];
     return (float)((double)r->bias * x);
 }
 
@@ -118,7 +118,7 @@ static void sampi_constraint_force(sampi_sampler *s)
 {
     sampi_constraint *r = &s->u.constraint;
     r->mode++;
-    r->count_in = sampi_constraint_span(s)->is_end ? sampi_match_nodes(s)[r->node].depth : 0;
+    r->count_in = sampi_constraint_span(s)->is_end ? sampi_constraint_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Does the open span end with a loop, all of whose copies are in the span? */
@@ -183,7 +183,7 @@ static void sampi_constraint_count_forced(sampi_sampler *s, samp_token token)
     const sampi_span *span = sampi_constraint_span(s);
     const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
     if (span->is_end)
-        r->count_in = sampi_match_nodes(s)[r->node].depth;
+        r->count_in = sampi_constraint_match_nodes(s)[r->node].depth;
     else if (token == force[r->count_in] && ++r->count_in == span->n)
         sampi_constraint_close(r);
 }
@@ -193,14 +193,14 @@ static void sampi_constraint_count_forced(sampi_sampler *s, samp_token token)
 static void sampi_constraint_accept_thinking(sampi_sampler *s, samp_token token, uint32_t before)
 {
     sampi_constraint *r = &s->u.constraint;
-    const sampi_match_node *nodes = sampi_match_nodes(s);
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
     if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* a rollback has gone back to before that span */
     if (sampi_constraint_ends_now(r)) {
         r->mode++;
         r->count_in = sampi_constraint_span(s)->is_end ? nodes[before].depth : 0;
     }
     uint32_t label = nodes[r->node].label;
-    const bool line = sampi_ends_line(s, token);
+    const bool line = sampi_constraint_ends_line(s, token);
     if (r->has_plan) {
         r->side = sampi_match_next(nodes, (const sampi_match_edge *)sampi_part(s, 1), r->edge_mask, r->side, token);
         if (r->mode) label |= nodes[r->side].label;
@@ -233,7 +233,7 @@ static void sampi_constraint_begin(sampi_constraint *r)
     if (sampi_constraint_hard(r) == 0) r->mode++; /* as sampi_constraint_check_budget does */
 }
 
-static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
+static uint32_t sampi_constraint_root_of(const sampi_match_node *nodes, uint32_t node)
 {
     while (nodes[node].fail != node) node = nodes[node].fail;
     return node;
@@ -243,9 +243,9 @@ static uint32_t sampi_root_of(const sampi_match_node *nodes, uint32_t node)
    there. */
 static SAMPI_COLD bool sampi_constraint_thinking_is_valid(const sampi_sampler *s, const sampi_constraint *now)
 {
-    const sampi_match_node *nodes = sampi_match_nodes(s);
-    uint32_t root = sampi_root_of(nodes, now->node), span = (now->mode - 1) / 2;
-    if (now->has_plan && sampi_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
+    const sampi_match_node *nodes = sampi_constraint_match_nodes(s);
+    uint32_t root = sampi_constraint_root_of(nodes, now->node), span = (now->mode - 1) / 2;
+    if (now->has_plan && sampi_constraint_root_of(nodes, now->side) != sampi_constraint_ends_root(now)) return false;
     if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
     if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
     if (root != span + 1 || nodes[now->node].label) return false;

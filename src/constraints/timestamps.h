@@ -77,30 +77,30 @@ static void sampi_stamps_clear(float *x, size_t from, size_t to)
 /* Returns the index of the first element of a row with at least this id. */
 static size_t sampi_stamps_at(const sampi_row *row, samp_token id)
 {
-    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    if (!sampi_row_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
     return sampi_find_token(row->id, sizeof *row->id, row->n, id);
 }
 
 /* Does the same on a row, in a copy of its logits, where the tokens are in order of ids. */
-static int sampi_fast_stamps(sampi_row *row, sampi_sampler *s)
+static int sampi_constraint_fast_stamps(sampi_row *row, sampi_sampler *s)
 {
     const sampi_count *exempt = (const sampi_count *)sampi_part(s, 0);
     const size_t n_exempt = s->part_size[0] / sizeof *exempt;
     const sampi_stamps now = sampi_stamps_of(s);
-    if (!sampi_is_compact(row)) sampi_flatten(row);
-    float *x = sampi_is_compact(row) ? row->work->x : row->work->own, top = -INFINITY;
+    if (!sampi_row_is_compact(row)) sampi_row_flatten(row);
+    float *x = sampi_row_is_compact(row) ? row->work->x : row->work->own, top = -INFINITY;
     const size_t split = sampi_stamps_at(row, s->u.stamps.first), n = row->n;
     size_t from = 0;
     sampi_stamps_clear(x, split, sampi_stamps_at(row, now.lo));
     sampi_stamps_clear(x, sampi_stamps_at(row, now.hi > s->u.stamps.first ? now.hi : s->u.stamps.first), n);
     for (size_t k = 0; k < n_exempt && !now.text && now.exempt; k++) {
-        size_t at = sampi_find_id(row, exempt[k].token);
+        size_t at = sampi_row_find_id(row, exempt[k].token);
         if (at >= split) continue;
         sampi_stamps_clear(x, from, at);
         from = at + 1;
     }
     if (!now.text) sampi_stamps_clear(x, from, split);
-    size_t without = s->u.stamps.without < 0 ? n : sampi_find_id(row, s->u.stamps.without);
+    size_t without = s->u.stamps.without < 0 ? n : sampi_row_find_id(row, s->u.stamps.without);
     if (without < n) x[without] = -INFINITY;
     for (size_t i = split; i < n; i++)
         if (x[i] > top) top = x[i];
@@ -111,7 +111,7 @@ static int sampi_fast_stamps(sampi_row *row, sampi_sampler *s)
         for (size_t i = split; i < n && !wins; i++) wins = sampi_stamps_add(&sum, best, x[i]);
         if (wins) sampi_stamps_clear(x, 0, split);
     }
-    return sampi_end_changes(row, true);
+    return sampi_row_end_changes(row, true);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps_except(samp_token first, samp_token no_timestamps,
@@ -191,4 +191,5 @@ SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, s
 
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \
-        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_fast_stamps, SAMPI_BY_LLAMA_CPP(sampi_stamps_apply)
+        &SAMPI_TIMESTAMPS_HOOKS, sampi_stamps_apply, sampi_constraint_fast_stamps, \
+        SAMPI_BY_LLAMA_CPP(sampi_stamps_apply)

@@ -64,12 +64,15 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
     SAMPI_MIN_KEEP(decay.min_keep),
 };
 
-static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
+static SAMPI_COLD bool sampi_constraint_top_p_decay_is_off(const sampi_sampler *s)
+{
+    return s->u.decay.first == 1.0f;
+}
 
 SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset,
             sampi_decay_state, NULL, sampi_decay_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_TOP_P_DECAY_ROW \
     "top-p-decay", 0, 0, "", SAMPI_SEEKS_END | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_constraint_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p)

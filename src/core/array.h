@@ -6,13 +6,13 @@
    Every function here keeps the members of the array consistent. data [0 .. size) are the remaining candidates; the
    candidates that a cut removes are overwritten or stay after size, and no function reads them again. `sorted` is set
    only if data is in order (logit descending, id ascending), because other functions then take data [0] for the
-   maximum. `selected` is an index, so it becomes invalid when candidates move or are removed: sampi_run resets it.
+   maximum. `selected` is an index, so it becomes invalid when candidates move or are removed: sampi_life_run resets it.
 
    All sums are sums of integer weights (sampi_weight), so their value does not depend on the array's order. So these
    functions may sort the array or not. */
 
-/* Checks the array before any built-in sampler works on it (sampi_run calls it for all of them): at least one candidate
-   must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
+/* Checks the array before any built-in sampler works on it (sampi_life_run calls it for all of them): at least one
+   candidate must not be masked, and no logit may be NaN or +infinity. The functions below rely on this. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* Returns the number of candidates in the tile that begins at index `at`: at most SAMPI_TILE (256). */

@@ -5,7 +5,7 @@
    life/. */
 
 SAMPI_HOOKS(CHAIN, NULL, NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-            sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
+            sampi_life_clone_chain, sampi_chain_free, NULL, NULL, NULL, NULL, NULL);
 
 #define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL)

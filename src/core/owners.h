@@ -39,9 +39,9 @@ static int32_t sampi_n_active(const sampi_sampler *s)
 static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
 /* Counts an edit of s, and of all chains that hold it. Every public function that changes what s would draw, or what it
-   has accepted, calls this function first; functions that draw or accept call sampi_moves (>>rollback) instead. The
-   counts of the chains are atomic, because a batch may use members of one chain in several threads. A GPU's copy of a
-   chain is valid as long as the chain's count is the same, so without this call a device would draw with old
+   has accepted, calls this function first; functions that draw or accept call sampi_life_moves (>>rollback) instead.
+   The counts of the chains are atomic, because a batch may use members of one chain in several threads. A GPU's copy
+   of a chain is valid as long as the chain's count is the same, so without this call a device would draw with old
    settings. */
 static void sampi_edited(sampi_sampler *s)
 {
@@ -58,8 +58,8 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* The effect of a sampler on a selection: it selects a token, it undoes a selection made before it (sampi_run), or it
-   does neither. */
+/* The effect of a sampler on a selection: it selects a token, it undoes a selection made before it (sampi_life_run),
+   or it does neither. */
 typedef enum sampi_effect { SAMPI_NO_EFFECT, SAMPI_UNDOES, SAMPI_CHOOSES } sampi_effect;
 
 /* Returns the effect of a sampler. A chain has that of its last member that has one. Under MT19937 no sampler undoes a

@@ -3,7 +3,7 @@
    that a constructor is about to make (t in >>params): then it is on the stack and has no parts, which are the arrays
    behind it. */
 
-/* The state that an apply function may change. sampi_save_state copies it before each call, and a call that fails
+/* The state that an apply function may change. sampi_life_save_state copies it before each call, and a call that fails
    restores it. The state of an mt19937 changes too, and `drawn` says how far to go back. Everything else, such as
    windows and adaptive_p's average, changes only when a token is accepted. */
 typedef struct sampi_state {
@@ -73,8 +73,8 @@ typedef struct sampi_adaptive_numbers {
 /* The record behind a samp_sampler. The constructor sets kind, off, seed, the offsets of the parts and most of the
    union; they never change afterwards. The status never changes either, except a chain's. Draws change now, position,
    perf, n_edits, past and work. Accepted tokens change the windows (ring) and the average in the union. A new member
-   needs care in three places: samp_clone copies all bytes, sampi_clone_chain does not, and the hook `past` must cover
-   what a draw or a token changes. */
+   needs care in three places: samp_clone copies all bytes, sampi_life_clone_chain does not, and the hook `past` must
+   cover what a draw or a token changes. */
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */
     sampi_kind kind;

@@ -149,7 +149,7 @@ enum {
      kept:      returns how many accepted tokens it can take back. A kind has both `ready` and `kept` or neither;
                 without them the interface is called directly.
      vocab:     returns the vocabulary that the sampler reads, or NULL. A row must have a logit for each of its tokens
-                (sampi_is_short).
+                (sampi_life_is_short).
      clock:     returns whether now is the time of the schedule whose first member the sampler is, or -1 if it is not
                 the first member of a schedule. */
 typedef struct sampi_hooks {
@@ -195,7 +195,7 @@ typedef struct sampi_traits {
     /* returns whether the parameters switch the sampler off; NULL if no value does */
     bool (*off)(const sampi_sampler *);
     const sampi_hooks *hooks; /* never NULL; other files call the hooks through it */
-    /* applies the sampler to an array of candidates, which defines it; sampi_run calls the function */
+    /* applies the sampler to an array of candidates, which defines it; sampi_life_run calls the function */
     int (*apply)(sampi_sampler *, samp_token_data_array *);
     /* applies the sampler to a row of logits, with the same result as on an array (>>fast); NULL if the row must become
        an array first */

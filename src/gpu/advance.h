@@ -70,7 +70,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     h->st->max = (top > max ? top : max) + 0.0f;
     h->st->max_known = true;
     h->st->bar = -INFINITY;
-    return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
+    return bad ? (int)SAMP_E_NAN : sampi_row_max_status(h->st->max);
 }
 
 /* Adds up the parts (results) of all teams for the passes SUMS, SIGMA, MAX or WINDOW, and adds the tokens with changed

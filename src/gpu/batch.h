@@ -232,10 +232,10 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
         cur.data[i].id = id[i];
         cur.data[i].logit = logit[i];
     }
-    if (!status && sampi_has_doubled_id(&cur)) status = SAMP_E_RANGE;
+    if (!status && sampi_life_has_doubled_id(&cur)) status = SAMP_E_RANGE;
     const int found = status ? status : sampi_check(&cur);
     if (found == SAMP_E_NAN || checked) status = found;
-    if (!status) status = sampi_check_selected(&cur);
+    if (!status) status = sampi_life_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
     return status;
 }
@@ -261,7 +261,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     data.selected = -1;
     data.sorted = false;
     int32_t token = -1;
-    int status = sampi_user_status(user->iface->apply_gpu(user, &data));
+    int status = sampi_life_user_status(user->iface->apply_gpu(user, &data));
     gpu->called[job]++;
     if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, r.checked >> at & 1, &token);
     /* then the device has nothing more to do for this row */

@@ -73,7 +73,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         st->max = max;
         st->max_known = true;
     }
-    int status = sampi_max_status(st->max);
+    int status = sampi_row_max_status(st->max);
     return status ? status : 1;
 }
 

@@ -55,10 +55,10 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     int status = sampi_gpu_fetch(gpu, job, &cur);
     for (int i = 0; i < r->n_device; i++) ordinal.next[r->list[i]->kind]++;
     for (int i = r->n_device; i < r->n && !status; i++) {
-        status = sampi_run(r->list[i], &cur, s->position, &ordinal);
+        status = sampi_life_run(r->list[i], &cur, s->position, &ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
     }
-    if (!status) status = sampi_check_selected(&cur);
+    if (!status) status = sampi_life_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
     return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
@@ -109,8 +109,8 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
-    sampi_moves(s);
-    if (slot->custom || token < 0) sampi_save_state(s); /* a step that the device has done cannot fail now */
+    sampi_life_moves(s);
+    if (slot->custom || token < 0) sampi_life_save_state(s); /* a step that the device has done cannot fail now */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
@@ -119,20 +119,20 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
         sampi_gpu_update_last(sampi_gpu_selecting(sampi_gpu_job_at(gpu, job)), slot->last, token, res->value);
     }
     if (!status && slot->draws) s->position++;
-    if (!status && slot->custom) status = sampi_accept(s, token, true);
+    if (!status && slot->custom) status = sampi_life_accept(s, token, true);
     if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
-        status = sampi_accept(s, token, false);
+        status = sampi_life_accept(s, token, false);
     } else if (!status) { /* only these members need to accept the token */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
         for (int i = 0; i < slot->n_listeners; i++)
             sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
     }
     if (status) {
-        sampi_restore_state(s);
+        sampi_life_restore_state(s);
         s->position = position;
         return status;
     }
-    sampi_moved(s);
+    sampi_life_moved(s);
     s->perf.n_sample++;
     s->perf.n_accept++;
     slot->n_edits = s->n_edits;
@@ -156,10 +156,10 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
     const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
     const sampi_sums sums = { basis->max, 0, basis->z, basis->s, 0 };
     int32_t n = 0;
-    sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
+    sampi_row_set_chosen(set, token, basis->rank - 1, sampi_row_logprob(basis->l, basis->max, basis->z));
     for (uint32_t i = 0; i < basis->n_top; i++)
-        n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
-    sampi_finish_set(set, n, &sums);
+        n = sampi_row_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
+    sampi_row_finish_set(set, n, &sums);
 }
 
 /* Prefetches n bytes from p, line by line, for writing. */
@@ -215,7 +215,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
         const bool whole = sampi_row_length(l, r) == l->n_vocab; /* the kernels have one length for all rows */
-        const bool fits = whole && (!lp || sampi_gpu_fits_logprobs(gpu, lp)) && !(s && sampi_is_short(s, l->n_vocab)),
+        const bool fits = whole && (!lp || sampi_gpu_fits_logprobs(gpu, lp)) &&
+                          !(s && sampi_life_is_short(s, l->n_vocab)),
                    has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);

@@ -261,7 +261,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
-    /* a row that is not a chain, or has users' samplers, accepts its token by sampi_accept, as a whole */
+    /* a row that is not a chain, or has users' samplers, accepts its token by sampi_life_accept, as a whole */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;

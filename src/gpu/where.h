@@ -34,8 +34,8 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     int32_t n = sampi_n_active(s);
     if (sampi_is_chain(s) &&
         n < s->u.chain.n) { /* a schedule that waits runs only its clock, for which the device has no step */
-        r->draws |= sampi_draws(s);
-        r->custom |= sampi_has_custom(s);
+        r->draws |= sampi_life_draws(s);
+        r->custom |= sampi_row_has_custom(s);
         n = 1;
     }
     for (int32_t i = 0; i < n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
@@ -48,7 +48,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     r->draws |= sampi_traits_of(s->kind)->stream != 0;
     if (sampi_traits_of(s->kind)->hooks->accept)
         r->moves |= !(sampi_gpu_flags(s) & SAMPI_PATCHES) && s->kind != SAMPI_ADAPTIVE_P;
-    /* a sampler that is off accepts no token, as in sampi_accept */
+    /* a sampler that is off accepts no token, as in sampi_life_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;
     if (sampi_gpu_patches(s)) {

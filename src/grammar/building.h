@@ -17,7 +17,7 @@ static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
 }
 
 /* Returns the node for a, followed by b. Parts that are appended one by one nest on the left; derivatives
-   (sampi_join_sequence) make such a sequence nest on the right. */
+   (sampi_grammar_join_sequence) make such a sequence nest on the right. */
 static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
 {
     if (a < 0 || b < 0) return a < 0 ? a : b;
@@ -33,11 +33,11 @@ static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b || b == SAMPI_NEVER) return a;
     if (a == SAMPI_NEVER) return b;
-    if (sampi_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
-    if (sampi_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
-    while (b >= 0 && sampi_at(t, a)->kind == SAMPI_NODE_ALT) {
-        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_at(t, a)->a, b, 0);
-        a = sampi_at(t, a)->b;
+    if (sampi_grammar_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+    if (sampi_grammar_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
+    while (b >= 0 && sampi_grammar_at(t, a)->kind == SAMPI_NODE_ALT) {
+        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_grammar_at(t, a)->a, b, 0);
+        a = sampi_grammar_at(t, a)->b;
     }
     return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
 }
@@ -54,26 +54,27 @@ static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, 
 }
 
 /* Returns whether node n is a repetition without a lower and an upper limit, such as [^"]*. */
-static bool sampi_is_all(const sampi_tree *t, sampi_node n)
+static bool sampi_grammar_is_all(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     return e->kind == SAMPI_NODE_REPEAT && e->b == 0 && e->c < 0;
 }
 
 /* Returns whether a quick look shows that n matches every string of bytes. */
-static bool sampi_is_everything(const sampi_tree *t, sampi_node n)
+static bool sampi_grammar_is_everything(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     if (e->kind == SAMPI_NODE_NOT) return e->a == SAMPI_NEVER;
-    if (!sampi_is_all(t, n) || sampi_at(t, e->a)->kind != SAMPI_NODE_SET) return false;
-    const uint8_t *bytes = sampi_bytes_at(t, sampi_at(t, e->a)->a);
+    if (!sampi_grammar_is_all(t, n) || sampi_grammar_at(t, e->a)->kind != SAMPI_NODE_SET) return false;
+    const uint8_t *bytes = sampi_grammar_bytes_at(t, sampi_grammar_at(t, e->a)->a);
     int32_t i = 0;
     while (i < 32 && bytes[i] == 0xff) i++;
     return i == 32;
 }
 
-/* A node `whole` that begins with a repetition of characters without a lower and an upper limit (sampi_is_all), as
-   [^"]*" does. sampi_is_covered finds nodes whose texts are among those of `whole`. */
+/* A node `whole` that begins with a repetition of characters without a lower and an upper limit
+   (sampi_grammar_is_all), as [^"]*" does. sampi_grammar_is_covered finds nodes whose texts are among those of
+   `whole`. */
 typedef struct sampi_cover {
     sampi_node whole, all, rest; /* all: the repetition; rest: what follows it in `whole`, or EMPTY */
     uint64_t bytes[4];           /* the bytes that one repetition may consist of, as a set of bits */
@@ -82,20 +83,20 @@ typedef struct sampi_cover {
 
 /* Fills in the cover of the node `whole`. Returns false if `whole` does not begin with a repetition of characters
    without a lower and an upper limit. */
-static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
+static bool sampi_grammar_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *cover)
 {
-    const sampi_expr *e = sampi_at(t, whole);
+    const sampi_expr *e = sampi_grammar_at(t, whole);
     cover->whole = whole;
     cover->all = e->kind == SAMPI_NODE_SEQ ? e->a : whole;
     cover->rest = e->kind == SAMPI_NODE_SEQ ? e->b : SAMPI_EMPTY;
     cover->patience = 64;
-    if (!sampi_is_all(t, cover->all)) return false;
+    if (!sampi_grammar_is_all(t, cover->all)) return false;
     memset(cover->bytes, 0, sizeof cover->bytes);
-    for (sampi_node one = sampi_at(t, cover->all)->a;; one = e->b) {
-        e = sampi_at(t, one);
-        const sampi_expr *first = e->kind == SAMPI_NODE_ALT ? sampi_at(t, e->a) : e;
+    for (sampi_node one = sampi_grammar_at(t, cover->all)->a;; one = e->b) {
+        e = sampi_grammar_at(t, one);
+        const sampi_expr *first = e->kind == SAMPI_NODE_ALT ? sampi_grammar_at(t, e->a) : e;
         uint64_t set[4] = { 0 };
-        if (first->kind == SAMPI_NODE_SET) memcpy(set, sampi_bytes_at(t, first->a), sizeof set);
+        if (first->kind == SAMPI_NODE_SET) memcpy(set, sampi_grammar_bytes_at(t, first->a), sizeof set);
         for (int32_t i = 0; i < 4; i++) cover->bytes[i] |= set[i];
         if (e->kind != SAMPI_NODE_ALT) return true;
     }
@@ -103,9 +104,9 @@ static bool sampi_cover_of(const sampi_tree *t, sampi_node whole, sampi_cover *c
 
 /* Returns whether each byte of e, which is a SET or a TEXT, is one of the bytes of which the cover's repetition
    consists. */
-static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
+static bool sampi_grammar_cover_takes(const sampi_tree *t, const sampi_cover *cover, const sampi_expr *e)
 {
-    const uint8_t *bytes = sampi_bytes_at(t, e->a);
+    const uint8_t *bytes = sampi_grammar_bytes_at(t, e->a);
     uint64_t set[4], left = 0;
     if (e->kind == SAMPI_NODE_SET) {
         memcpy(set, bytes, sizeof set);
@@ -120,23 +121,23 @@ static bool sampi_cover_takes(const sampi_tree *t, const sampi_cover *cover, con
 
 /* Returns whether a quick look shows that all texts of n are texts of the cover's repetition. All texts of
    [^"]*word[^"]* are texts of [^"]*, for example. False may also mean that `patience` was not enough. */
-static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+static bool sampi_grammar_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
-    const sampi_node one = sampi_at(t, cover->all)->a;
+    const sampi_node one = sampi_grammar_at(t, cover->all)->a;
     while (--cover->patience > 0) {
         if (n == cover->all || n == one || n == SAMPI_EMPTY || n == SAMPI_NEVER) return true;
-        const sampi_expr *e = sampi_at(t, n);
+        const sampi_expr *e = sampi_grammar_at(t, n);
         switch (e->kind) {
             case SAMPI_NODE_SET:
-            case SAMPI_NODE_TEXT: return sampi_cover_takes(t, cover, e);
+            case SAMPI_NODE_TEXT: return sampi_grammar_cover_takes(t, cover, e);
             case SAMPI_NODE_REPEAT: n = e->a; continue;
             case SAMPI_NODE_AND:
-                if (sampi_is_among(t, e->a, cover)) return true;
+                if (sampi_grammar_is_among(t, e->a, cover)) return true;
                 n = e->b;
                 continue;
             case SAMPI_NODE_SEQ:
             case SAMPI_NODE_ALT:
-                if (!sampi_is_among(t, e->a, cover)) return false;
+                if (!sampi_grammar_is_among(t, e->a, cover)) return false;
                 n = e->b;
                 continue;
             default: return false;
@@ -148,42 +149,45 @@ static bool sampi_is_among(const sampi_tree *t, sampi_node n, sampi_cover *cover
 /* Returns whether a quick look shows that all texts of n are texts of the cover's node `whole`. All texts of
    [^"]*word[^"]*" are texts of [^"]*", for example. The look follows a sequence up to a node that is also in
    `whole`. */
-static bool sampi_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
+static bool sampi_grammar_is_covered(const sampi_tree *t, sampi_node n, sampi_cover *cover)
 {
-    if (cover->rest == SAMPI_EMPTY) return sampi_is_among(t, n, cover);
-    for (; --cover->patience > 0; n = sampi_at(t, n)->b) {
+    if (cover->rest == SAMPI_EMPTY) return sampi_grammar_is_among(t, n, cover);
+    for (; --cover->patience > 0; n = sampi_grammar_at(t, n)->b) {
         if (n == cover->whole || n == cover->rest || n == SAMPI_NEVER) return true;
-        if (sampi_at(t, n)->kind != SAMPI_NODE_SEQ || !sampi_is_among(t, sampi_at(t, n)->a, cover)) return false;
+        if (sampi_grammar_at(t, n)->kind != SAMPI_NODE_SEQ ||
+            !sampi_grammar_is_among(t, sampi_grammar_at(t, n)->a, cover))
+            return false;
     }
     return false;
 }
 
 /* Returns whether a and b have no text in common because b is a NOT node, and a's texts are among those that it
    excludes. */
-static bool sampi_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
+static bool sampi_grammar_excludes(const sampi_tree *t, sampi_node b, sampi_node a)
 {
     sampi_cover cover;
-    const sampi_expr *e = sampi_at(t, b);
-    return e->kind == SAMPI_NODE_NOT && (e->a == a || sampi_is_everything(t, e->a) ||
-                                         (sampi_cover_of(t, e->a, &cover) && sampi_is_covered(t, a, &cover)));
+    const sampi_expr *e = sampi_grammar_at(t, b);
+    return e->kind == SAMPI_NODE_NOT &&
+           (e->a == a || sampi_grammar_is_everything(t, e->a) ||
+            (sampi_grammar_cover_of(t, e->a, &cover) && sampi_grammar_is_covered(t, a, &cover)));
 }
 
 /* Returns the node for every string of bytes that n does not match. */
 static sampi_node sampi_tree_not(sampi_tree *t, sampi_node n)
 {
-    if (n >= 0 && sampi_at(t, n)->kind == SAMPI_NODE_NOT) return sampi_at(t, n)->a;
+    if (n >= 0 && sampi_grammar_at(t, n)->kind == SAMPI_NODE_NOT) return sampi_grammar_at(t, n)->a;
     return n < 0 ? n : sampi_tree_node(t, SAMPI_NODE_NOT, n, 0, 0);
 }
 
 /* Returns whether n, or one of its alternatives, ends with a PLACED node. */
-static bool sampi_ends_placed(const sampi_tree *t, sampi_node n)
+static bool sampi_grammar_ends_placed(const sampi_tree *t, sampi_node n)
 {
-    for (bool more = sampi_at(t, n)->facts & SAMPI_FACT_AND; more; n = sampi_at(t, n)->b) {
-        more = sampi_at(t, n)->kind == SAMPI_NODE_ALT;
-        sampi_node end = more ? sampi_at(t, n)->a : n;
-        while (sampi_at(t, end)->kind == SAMPI_NODE_SEQ || sampi_at(t, end)->kind == SAMPI_NODE_AND)
-            end = sampi_at(t, end)->b;
-        if (sampi_at(t, end)->kind == SAMPI_NODE_PLACED) return true;
+    for (bool more = sampi_grammar_at(t, n)->facts & SAMPI_FACT_AND; more; n = sampi_grammar_at(t, n)->b) {
+        more = sampi_grammar_at(t, n)->kind == SAMPI_NODE_ALT;
+        sampi_node end = more ? sampi_grammar_at(t, n)->a : n;
+        while (sampi_grammar_at(t, end)->kind == SAMPI_NODE_SEQ || sampi_grammar_at(t, end)->kind == SAMPI_NODE_AND)
+            end = sampi_grammar_at(t, end)->b;
+        if (sampi_grammar_at(t, end)->kind == SAMPI_NODE_PLACED) return true;
     }
     return false;
 }
@@ -194,24 +198,24 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b);
    the same texts. Alternatives are outside of AND nodes. These nest on the right, in ascending order behind one NOT. */
 static sampi_node sampi_tree_and_placed(sampi_tree *t, sampi_node a, sampi_node b)
 {
-    const sampi_expr x = *sampi_at(t, a), e = *sampi_at(t, b);
-    const bool ways = x.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, a);
-    if (ways || (e.kind == SAMPI_NODE_ALT && sampi_ends_placed(t, b))) {
+    const sampi_expr x = *sampi_grammar_at(t, a), e = *sampi_grammar_at(t, b);
+    const bool ways = x.kind == SAMPI_NODE_ALT && sampi_grammar_ends_placed(t, a);
+    if (ways || (e.kind == SAMPI_NODE_ALT && sampi_grammar_ends_placed(t, b))) {
         const sampi_node one = ways ? b : a;
         sampi_node all = SAMPI_NEVER, rest = ways ? a : b;
-        for (; all >= 0 && sampi_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_at(t, rest)->b)
-            all = sampi_tree_alt(t, all, sampi_tree_and(t, sampi_at(t, rest)->a, one));
+        for (; all >= 0 && sampi_grammar_at(t, rest)->kind == SAMPI_NODE_ALT; rest = sampi_grammar_at(t, rest)->b)
+            all = sampi_tree_alt(t, all, sampi_tree_and(t, sampi_grammar_at(t, rest)->a, one));
         return sampi_tree_alt(t, all, sampi_tree_and(t, rest, one));
     }
     if (x.kind == SAMPI_NODE_AND) return sampi_tree_and(t, x.a, sampi_tree_and(t, x.b, b));
     const bool list = e.kind == SAMPI_NODE_AND;
     const sampi_node first = list ? e.a : b;
     if (list && (a == e.a || a == e.b)) return b;
-    if (x.kind == SAMPI_NODE_NOT && sampi_at(t, first)->kind == SAMPI_NODE_NOT) {
-        a = sampi_tree_not(t, sampi_tree_alt(t, x.a, sampi_at(t, first)->a));
+    if (x.kind == SAMPI_NODE_NOT && sampi_grammar_at(t, first)->kind == SAMPI_NODE_NOT) {
+        a = sampi_tree_not(t, sampi_tree_alt(t, x.a, sampi_grammar_at(t, first)->a));
         return list ? sampi_tree_and(t, a, e.b) : a;
     }
-    if (x.kind == SAMPI_NODE_NOT || (sampi_at(t, first)->kind != SAMPI_NODE_NOT && a < first))
+    if (x.kind == SAMPI_NODE_NOT || (sampi_grammar_at(t, first)->kind != SAMPI_NODE_NOT && a < first))
         return sampi_tree_node(t, SAMPI_NODE_AND, a, b, 0);
     if (list) a = sampi_tree_and(t, a, e.b);
     return a <= SAMPI_NEVER ? a : sampi_tree_node(t, SAMPI_NODE_AND, first, a, 0);
@@ -224,13 +228,13 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b) return a;
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
-    if (sampi_is_everything(t, a)) return b;
-    if (sampi_is_everything(t, b)) return a;
-    if (sampi_excludes(t, a, b) || sampi_excludes(t, b, a)) return SAMPI_NEVER;
+    if (sampi_grammar_is_everything(t, a)) return b;
+    if (sampi_grammar_is_everything(t, b)) return a;
+    if (sampi_grammar_excludes(t, a, b) || sampi_grammar_excludes(t, b, a)) return SAMPI_NEVER;
     sampi_cover cover;
-    if (sampi_cover_of(t, a, &cover) && sampi_is_covered(t, b, &cover)) return b;
-    if (sampi_cover_of(t, b, &cover) && sampi_is_covered(t, a, &cover)) return a;
-    if (sampi_ends_placed(t, a) || sampi_ends_placed(t, b)) return sampi_tree_and_placed(t, a, b);
+    if (sampi_grammar_cover_of(t, a, &cover) && sampi_grammar_is_covered(t, b, &cover)) return b;
+    if (sampi_grammar_cover_of(t, b, &cover) && sampi_grammar_is_covered(t, a, &cover)) return a;
+    if (sampi_grammar_ends_placed(t, a) || sampi_grammar_ends_placed(t, b)) return sampi_tree_and_placed(t, a, b);
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
@@ -303,14 +307,14 @@ typedef struct sampi_ranges {
     size_t n;
 } sampi_ranges;
 
-static void sampi_ranges_free(sampi_ranges *r)
+static void sampi_grammar_ranges_free(sampi_ranges *r)
 {
     if (r->at != r->few) SAMP_FREE(r->at);
 }
 
 /* Sorts n ranges of code points and joins those that overlap or touch. A range that ends before it begins is ignored.
    Returns false if there is no memory. */
-static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
+static bool sampi_grammar_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
 {
     size_t used = 0, gap;
     r->n = 0;
@@ -342,7 +346,7 @@ static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size
 
 /* Returns the slot of the cache for a character class; NULL if the cache does not take such a class. `how` is the
    number of the function that makes the class's node. */
-static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
+static sampi_class *sampi_grammar_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
 {
     if (!t->classes || n > 2) return NULL;
     uint32_t h = (uint32_t)how;
@@ -355,13 +359,13 @@ static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*range
 static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
                                       sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
 {
-    sampi_class *kept = sampi_class_slot(t, ranges, n, how += negated);
+    sampi_class *kept = sampi_grammar_class_slot(t, ranges, n, how += negated);
     if (kept && kept->how == how && kept->n == (int32_t)n &&
         (n == 0 || !memcmp(kept->range, ranges, n * sizeof *ranges)))
         return kept->node;
     sampi_ranges r;
     sampi_node node = SAMPI_NEVER;
-    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    if (!sampi_grammar_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
     uint32_t next = 0;
     for (size_t i = 0; i < r.n && node >= 0; i++) {
         const uint32_t lo = negated ? next : r.at[i][0], end = negated ? r.at[i][0] : r.at[i][1] + 1;
@@ -369,7 +373,7 @@ static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2]
         next = r.at[i][1] + 1;
     }
     if (negated && next <= 0x10ffff) node = sampi_tree_alt(t, node, one(t, next, 0x10ffff));
-    sampi_ranges_free(&r);
+    sampi_grammar_ranges_free(&r);
     if (!kept || node < 0) return node;
     if (n) memcpy(kept->range, ranges, n * sizeof *ranges);
     kept->n = (int32_t)n;
@@ -391,13 +395,13 @@ static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
     sampi_node text = sampi_tree_text(t, name, n);
     if (text < 0) return text;
-    if (n && sampi_at(t, text)->c) return sampi_at(t, text)->c - 1;
-    sampi_rule *rule = (sampi_rule *)sampi_vec_add(&t->rules, sizeof *rule, 1);
+    if (n && sampi_grammar_at(t, text)->c) return sampi_grammar_at(t, text)->c - 1;
+    sampi_rule *rule = (sampi_rule *)sampi_grammar_vec_add(&t->rules, sizeof *rule, 1);
     if (!rule) return SAMP_E_NOMEM;
     memset(rule, 0, sizeof *rule);
     rule->name = text;
     rule->body = -1;
-    if (n) sampi_at(t, text)->c = t->rules.n;
+    if (n) sampi_grammar_at(t, text)->c = t->rules.n;
     return t->rules.n - 1;
 }
 
@@ -411,7 +415,7 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
-    sampi_rule_at(t, rule)->body = body;
+    sampi_grammar_rule_at(t, rule)->body = body;
     return SAMP_OK;
 }
 
@@ -421,7 +425,7 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     int32_t rule = sampi_tree_rule(t, "", 0);
     int status = sampi_tree_define(t, rule, body);
     if (status) return status;
-    sampi_rule_at(t, rule)->call = true;
+    sampi_grammar_rule_at(t, rule)->call = true;
     return sampi_tree_ref(t, rule);
 }
 
@@ -430,7 +434,7 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
 static sampi_node sampi_tree_unique(sampi_tree *t, sampi_node body, int unique)
 {
     const sampi_node call = body == SAMPI_NEVER ? body : sampi_tree_call(t, body);
-    if (call > 0) sampi_rule_at(t, sampi_at(t, call)->a)->unique = (uint8_t)unique;
+    if (call > 0) sampi_grammar_rule_at(t, sampi_grammar_at(t, call)->a)->unique = (uint8_t)unique;
     return call;
 }
 
@@ -450,8 +454,8 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     if (other < 0) return other;
     sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX, 0 };
     if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
-    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
-    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    sampi_member *room = (sampi_member *)sampi_grammar_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_grammar_vec_add(&t->lists, sizeof *at, 1) : NULL;
     if (!at) return SAMP_E_NOMEM;
     *at = list;
     for (size_t i = 0; i < n; i++) {
@@ -472,7 +476,8 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
 {
     sampi_node node = sampi_tree_members(t, members, n, separator, SAMPI_NEVER, least, most);
     sampi_member *table = node < 0 ? NULL
-                                   : (sampi_member *)sampi_vec_add(&t->members, sizeof *table, SAMPI_SETS_OF_KINDS);
+                                   : (sampi_member *)sampi_grammar_vec_add(&t->members, sizeof *table,
+                                                                           SAMPI_SETS_OF_KINDS);
     if (!table) return node < 0 ? node : (sampi_node)SAMP_E_NOMEM;
     for (int32_t i = 0; i < SAMPI_SETS_OF_KINDS; i++) {
         int32_t same = 0;
@@ -483,9 +488,9 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
                                                    : sampi_tree_call(t, others[i]);
         if (table[i].node < 0) return table[i].node;
     }
-    sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
+    sampi_list *list = (sampi_list *)t->lists.data + sampi_grammar_at(t, node)->a;
     list->slots = slots;
     list->other = table[0].node;
-    sampi_at(t, node)->facts = sampi_node_facts(t, sampi_at(t, node));
+    sampi_grammar_at(t, node)->facts = sampi_grammar_node_facts(t, sampi_grammar_at(t, node));
     return node;
 }

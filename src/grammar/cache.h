@@ -34,18 +34,18 @@
 static void sampi_cache_is_full(sampi_matcher *m)
 {
     m->d.account.full = true;
-    sampi_fault(&m->d, SAMP_E_NOMEM);
+    sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
 }
 
 /* Rounds a number of bytes up to a multiple of 8, so that the piece behind them is aligned. */
-static size_t sampi_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
+static size_t sampi_grammar_padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 /* Returns a piece of the cache's memory, for data that will be published; NULL with an error recorded if there is no
    room. */
 static void *sampi_cache_allocate(sampi_matcher *m, size_t bytes)
 {
     sampi_cache *cache = m->cache;
-    bytes = sampi_padded(bytes);
+    bytes = sampi_grammar_padded(bytes);
     sampi_chunk *chunk = (sampi_chunk *)SAMPI_PTR_GET(&cache->chunks);
     if (chunk && bytes <= chunk->size && SAMPI_SIZE_GET(&chunk->used) <= chunk->size - bytes) {
         const size_t at = SAMPI_SIZE_ADD(&chunk->used, bytes);
@@ -65,7 +65,7 @@ static void *sampi_cache_allocate(sampi_matcher *m, size_t bytes)
     if (!made) {
         (void)SAMPI_SIZE_ADD(&cache->bytes, (size_t)0 - whole);
         (void)SAMPI_SIZE_ADD(&all->cache_bytes, (size_t)0 - whole);
-        sampi_fault(&m->d, SAMP_E_NOMEM);
+        sampi_grammar_fault(&m->d, SAMP_E_NOMEM);
         return NULL;
     }
     made->size = size;
@@ -96,7 +96,7 @@ typedef struct sampi_cache_plan {
     bool alone;    /* the memory limit has no room for two caches, so the old one is freed first */
 } sampi_cache_plan;
 
-static int32_t sampi_power(int32_t least)
+static int32_t sampi_grammar_power(int32_t least)
 {
     int32_t n = 64;
     while (n < least) n *= 2;
@@ -116,10 +116,11 @@ static size_t sampi_cache_sizes(const samp_grammar *g, const sampi_cache_plan *p
     size[3] = nodes * sizeof(sampi_expr);
     size[4] = nodes * 2 * sizeof(int32_t);
     size[5] = states * (size_t)g->bytes.n_classes * sizeof(int32_t);
-    size[6] = ((size_t)sampi_power((int32_t)(nodes + nodes / 3)) + (size_t)sampi_power(2 * plan->entries)) *
+    size[6] = ((size_t)sampi_grammar_power((int32_t)(nodes + nodes / 3)) +
+               (size_t)sampi_grammar_power(2 * plan->entries)) *
               sizeof(int32_t);
     size[7] = (size_t)g->tree.pool.n + (size_t)plan->pool;
-    for (int i = 0; i < SAMPI_CACHE_PARTS; i++) all += size[i] = sampi_padded(size[i]);
+    for (int i = 0; i < SAMPI_CACHE_PARTS; i++) all += size[i] = sampi_grammar_padded(size[i]);
     return all;
 }
 
@@ -248,9 +249,9 @@ static void sampi_cache_divide(const samp_grammar *g, sampi_cache *cache, const 
     t->pool.data = at + size[6];
     t->nodes.cap = g->tree.nodes.n + plan->nodes;
     t->pool.cap = g->tree.pool.n + plan->pool;
-    t->slots.n = sampi_power(t->nodes.cap + t->nodes.cap / 3);
+    t->slots.n = sampi_grammar_power(t->nodes.cap + t->nodes.cap / 3);
     cache->growth.facts = cache->state_of + t->nodes.cap;
-    cache->n_slots = sampi_power(2 * plan->entries);
+    cache->n_slots = sampi_grammar_power(2 * plan->entries);
     cache->entry_slots = (int32_t *)t->slots.data + t->slots.n;
     cache->cap_states = plan->states;
     cache->cap_entries = plan->entries;
@@ -292,7 +293,7 @@ static sampi_cache *sampi_cache_make(sampi_shared *h, const sampi_cache_plan *pl
     memset(t->slots.data, 0xff, size[6]);
     for (int32_t i = 0; i < h->texts.n; i++) {
         const sampi_named *text = (const sampi_named *)h->texts.data + i;
-        sampi_at(t, text->text)->c = text->token;
+        sampi_grammar_at(t, text->text)->c = text->token;
     }
     sampi_tree_fill_slots(t);
     memset(cache->states, 0, sizeof *cache->states);
@@ -307,7 +308,7 @@ static int32_t sampi_cache_time(const sampi_cache *cache) { return SAMPI_INT_GET
 
 /* Returns the number of a state's entry (token set) at a parent's exits, or -1. *slot becomes the entry's slot in the
    hash table, or the free slot for it, in which another thread may put a different entry at any time. */
-static int32_t sampi_find_entry(const sampi_cache *cache, int32_t parent, int32_t state, int32_t **slot)
+static int32_t sampi_grammar_find_entry(const sampi_cache *cache, int32_t parent, int32_t state, int32_t **slot)
 {
     const uint32_t mask = (uint32_t)cache->n_slots - 1;
     uint32_t i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;

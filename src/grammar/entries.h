@@ -6,19 +6,19 @@
 
 enum {
     SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
-    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_short_entry) */
+    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_grammar_short_entry) */
 };
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
-static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
+static void sampi_grammar_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* 255 in the index's list means 255 characters or more */
-    sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
-    const bool rather_clear = sampi_tokens_of_kinds(index, kinds) > index->n_listed / 2;
+    sampi_grammar_charge(&m->d, (int32_t)(index->n_listed / 16));
+    const bool rather_clear = sampi_grammar_tokens_of_kinds(index, kinds) > index->n_listed / 2;
     if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
     for (uint32_t g = 0; g < index->n_groups; g++) {
         uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
@@ -29,59 +29,61 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
                 bits[token / 32] &= ~(1u << token % 32);
             }
         } else if (in) {
-            for (; i < end && listed[i] >> 24 <= most; i++) sampi_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
+            for (; i < end && listed[i] >> 24 <= most; i++) sampi_grammar_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
         }
     }
 }
 
 /* Returns the state to which most printable ASCII characters lead, or 0. *n_live: how many of them are allowed. */
-static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
+static int32_t sampi_grammar_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
     int32_t usual = 0, lead = 0, n = 0;
     *n_live = 0;
     /* Boyer and Moore's majority vote: only the candidate that remains can have more than half of the characters. */
     for (int32_t b = 0x20; b < 0x7f; b++) {
-        const int32_t next = sampi_next(m, state, (uint8_t)b);
+        const int32_t next = sampi_grammar_next(m, state, (uint8_t)b);
         *n_live += next != 0;
         if (lead == 0) usual = next;
         lead += next == usual ? 1 : -1;
     }
-    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_next(m, state, (uint8_t)b) == usual;
+    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_grammar_next(m, state, (uint8_t)b) == usual;
     return n > 64 ? usual : 0;
 }
 
 /* Returns the run with which the walk for a state begins. It is usually the state's own run. But if most characters
    lead to another state that allows all characters of some kinds (as at the beginning of a name that is not listed), it
    is the run of that state, unless it leaves out many tokens that the state's own run has. */
-static sampi_first_run sampi_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+static sampi_first_run sampi_grammar_find_first_run(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
 {
     enum { FEW = 6, LONG = 12 };
     int32_t n_live;
     sampi_first_run start = { 0, 0, 0, true, false };
-    const int32_t usual = sampi_usual_next(m, state, &n_live);
+    const int32_t usual = sampi_grammar_usual_next(m, state, &n_live);
     const sampi_run_condition leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
     sampi_free_run run = { 0, 0, false, false };
-    if (usual && usual != state) run = sampi_run_of(m, usual, keep, false);
+    if (usual && usual != state) run = sampi_grammar_run_of(m, usual, keep, false);
     start.sure = run.reach < INT32_MAX || run.kinds == 0;
     if (n_live < FEW || m->d.status) return start;
     if (!start.sure) {
-        const sampi_free_run own = sampi_most_tokens(m->index, run.kinds) ? run : sampi_run_of(m, state, keep, true);
-        start.sure = own.reach >= LONG &&
-                     sampi_tokens_of_kinds(m->index, own.kinds) > sampi_tokens_of_kinds(m->index, run.kinds);
+        const sampi_free_run own = sampi_grammar_most_tokens(m->index, run.kinds)
+                                       ? run
+                                       : sampi_grammar_run_of(m, state, keep, true);
+        start.sure = own.reach >= LONG && sampi_grammar_tokens_of_kinds(m->index, own.kinds) >
+                                              sampi_grammar_tokens_of_kinds(m->index, run.kinds);
     }
-    if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
-    if (start.sure) run = sampi_run_of(m, state, keep, true);
+    if (!start.sure) start.to_usual = sampi_grammar_kinds_only(m, state, leads_there);
+    if (start.sure) run = sampi_grammar_run_of(m, state, keep, true);
     start.kinds = run.kinds;
     start.reach = run.reach;
     start.stops = start.sure && run.stops;
-    if (start.kinds && start.reach && !m->d.status) sampi_entry_widen(m, entry);
+    if (start.kinds && start.reach && !m->d.status) sampi_grammar_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
-    if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
+    if (entry->bits) sampi_grammar_take_run(m, start.kinds, start.reach, entry->bits);
     return start;
 }
 
 /* Returns whether n characters of these kinds are within a run: its kinds, and its largest number of characters. */
-static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
+static bool sampi_grammar_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
 {
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
@@ -89,15 +91,15 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
 /* Finds the plain tokens (of ordinary characters) that an item allows. First the tokens of a run (any text of certain
    characters) are added. Then the walk visits the nodes of the trie that may differ from the run: other tokens are
    added, and if the run is not sure to hold for this state, some of its tokens are removed. If a rule is called or a
-   frame (the place to which a called rule returns) ends at a node, sampi_walk is called for this node and all nodes
-   below it. at->node has the meaning of *node in sampi_walk: the node at which the walk begins, or where it must
-   continue after an error. usual: as in sampi_walk; the entry then needs no run. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, bool keep, sampi_entry *entry,
+   frame (the place to which a called rule returns) ends at a node, sampi_grammar_walk is called for this node and all
+   nodes below it. at->node has the meaning of *node in sampi_grammar_walk: the node at which the walk begins, or
+   where it must continue after an error. usual: as in sampi_grammar_walk; the entry then needs no run. */
+static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, bool keep, sampi_entry *entry,
                              sampi_progress *at)
 {
     const uint32_t *nodes = m->index->nodes;
     const uint32_t first = at->node;
-    if (!at->begun && !m->like) at->start = sampi_find_first_run(m, item.state, keep, entry);
+    if (!at->begun && !m->like) at->start = sampi_grammar_find_first_run(m, item.state, keep, entry);
     const sampi_first_run start = at->start;
     at->begun = !m->d.status;
     sampi_plain_level *level = m->plain;
@@ -112,7 +114,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
         }
         at->node = i < first ? first : i;
         m->d.budget += i < first;
-        if (!sampi_step(&m->d)) break;
+        if (!sampi_grammar_step(&m->d)) break;
         const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
@@ -122,41 +124,43 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
             i += size;
             continue;
         }
-        const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
-                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
+        const bool started = sampi_grammar_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
+                   inside = started &&
+                            sampi_grammar_within(all_kinds, before->length + all_n, start.kinds, start.reach),
                    beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
         if ((inside && start.sure) || beyond) {
             i += size;
             continue;
         }
-        if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+        if (before->expects == 0 && (sampi_grammar_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
-            if (!entry->bits) sampi_entry_widen(m, entry);
-            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
-            sampi_take_exits(m, i, true);
-            sampi_take_exits(m, i + size, false);
+            if (!entry->bits) sampi_grammar_entry_widen(m, entry);
+            if (!inside && entry->bits) sampi_grammar_set_below(m, i, entry->bits, true);
+            sampi_grammar_take_exits(m, i, true);
+            sampi_grammar_take_exits(m, i + size, false);
             i += size;
             continue;
         }
-        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_dfa_state_at(m, next)->flags;
-        usual = before->usual ? sampi_next(m, before->usual, byte) : 0;
+        const int32_t next = sampi_grammar_next(m, before->state, byte),
+                      flags = sampi_grammar_dfa_state_at(m, next)->flags;
+        usual = before->usual ? sampi_grammar_next(m, before->usual, byte) : 0;
         if (m->d.status) break;
         if (usual && usual == next) {
             i += size;
             continue;
         }
-        if (usual) usual = sampi_leave_usual(m, entry, i, next, usual);
+        if (usual) usual = sampi_grammar_leave_usual(m, entry, i, next, usual);
         if (m->far && (!next || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)) || (n && length == m->far + 1)))
-            sampi_leave_below(m, entry, i);
+            sampi_grammar_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
-            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (started && !start.sure) sampi_grammar_set_below(m, i, entry->bits, false);
             if (next) {
-                const sampi_level mark = sampi_mark(m);
+                const sampi_level mark = sampi_grammar_mark(m);
                 const int32_t n_tokens = m->tokens.n, n_exits = m->exits.n;
                 uint32_t node = 0;
-                sampi_push_item(m, before->state, item.frame);
-                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, 0, entry, &node);
-                sampi_drop(m, mark);
+                sampi_grammar_push_item(m, before->state, item.frame);
+                sampi_grammar_walk(m, i, i + size, m->items.n - 1, m->items.n, 0, entry, &node);
+                sampi_grammar_drop(m, mark);
                 if (m->d.status) { /* the walk visits this part of the trie again later */
                     m->tokens.n = m->tokens.n < n_tokens ? m->tokens.n : n_tokens;
                     m->exits.n = n_exits;
@@ -168,24 +172,24 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, int32_t usual, b
         sampi_plain_level *here = &level[depth];
         here->state = next;
         here->usual = usual;
-        here->expects = sampi_plain_next(before->expects, byte);
+        here->expects = sampi_grammar_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
         here->length = length;
         here->run_kinds = 0;
         here->run_reach = 0;
-        if (here->expects == 0 && size > 1 && (size > 8 || sampi_run_at(m, next, keep).reach >= 0)) {
-            const sampi_free_run run = sampi_run_of(m, next, keep, false);
+        if (here->expects == 0 && size > 1 && (size > 8 || sampi_grammar_run_at(m, next, keep).reach >= 0)) {
+            const sampi_free_run run = sampi_grammar_run_of(m, next, keep, false);
             here->run_kinds = run.kinds;
             here->run_reach = run.reach;
         }
-        if (i >= first && !m->d.status) sampi_entry_take(m, entry, head);
+        if (i >= first && !m->d.status) sampi_grammar_entry_take(m, entry, head);
         i++;
     }
     if (!m->d.status) at->node = 0;
 }
 
 /* Copies bytes into the cache. Returns the copy; NULL if there is nothing to copy, or no room. */
-static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
+static void *sampi_grammar_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 {
     void *room = n && !m->d.status ? sampi_cache_allocate(m, n) : NULL;
     if (room) memcpy(room, bytes, n);
@@ -195,7 +199,7 @@ static void *sampi_keep_bytes(sampi_matcher *m, const void *bytes, size_t n)
 /* Returns a mask in the cache of states that is equal to the mask `bits`: that of another entry, if it is found, else a
    copy; NULL if there is no room. Many states often allow the same tokens, and a mask is the largest part of an entry.
    *slot becomes the mask's slot in the cache's table of masks, which depends on its bits only. */
-static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
+static uint32_t *sampi_grammar_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t *slot)
 {
     enum { STRIDE = 8 };
     const size_t n = m->index->n_mask;
@@ -204,21 +208,22 @@ static uint32_t *sampi_keep_mask(sampi_matcher *m, const uint32_t *bits, int32_t
     *slot = (int32_t)(hash >> 32 & (SAMPI_MASKS - 1));
     uint32_t *mask = (uint32_t *)SAMPI_PTR_GET(&m->cache->masks[*slot]);
     if (mask && memcmp(mask, bits, n * 4) == 0) return mask;
-    mask = (uint32_t *)sampi_keep_bytes(m, bits, n * 4);
+    mask = (uint32_t *)sampi_grammar_keep_bytes(m, bits, n * 4);
     if (mask) SAMPI_PTR_PUT(&m->cache->masks[*slot], mask);
     return mask;
 }
 
 /* Publishes an entry (the allowed tokens of a state) that was computed. Returns its number, or the number of an equal
    entry that another thread has published meanwhile; -1 with an error recorded. */
-static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
+static int32_t sampi_grammar_entry_keep(sampi_matcher *m, const sampi_entry *found)
 {
     sampi_entry entry = *found;
     entry.used = m->now;
-    entry.bits = found->bits ? sampi_keep_mask(m, found->bits, &entry.slot) : NULL;
-    entry.tokens = (const int32_t *)sampi_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
-    entry.exits = (const uint32_t *)sampi_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
-    const int32_t at = m->d.status ? -1 : sampi_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);
+    entry.bits = found->bits ? sampi_grammar_keep_mask(m, found->bits, &entry.slot) : NULL;
+    entry.tokens = (const int32_t *)sampi_grammar_keep_bytes(m, m->tokens.data, (size_t)entry.n_tokens * 4);
+    entry.exits = (const uint32_t *)sampi_grammar_keep_bytes(m, m->exits.data, (size_t)entry.n_exits * 4);
+    const int32_t at = m->d.status ? -1
+                                   : sampi_grammar_reserve_elements(&m->cache->n_entries, 1, m->cache->cap_entries);
     if (at < 0) {
         if (!m->d.status) sampi_cache_is_full(m);
         return -1;
@@ -226,7 +231,7 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
     m->cache->entries[at] = entry;
     for (;;) {
         int32_t *slot;
-        const int32_t other = sampi_find_entry(m->cache, entry.parent, entry.state, &slot);
+        const int32_t other = sampi_grammar_find_entry(m->cache, entry.parent, entry.state, &slot);
         if (other >= 0) return other;
         if (SAMPI_INT_CAS(slot, -1, at)) return at;
     }
@@ -236,73 +241,74 @@ static int32_t sampi_entry_keep(sampi_matcher *m, const sampi_entry *found)
    from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
    there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. like:
    the number of an entry that has nearly the same tokens, that of the usual state or a short one, or -1. */
-static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual, sampi_progress *at)
+static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual,
+                                     sampi_progress *at)
 {
-    sampi_level level = sampi_mark(m);
+    sampi_level level = sampi_grammar_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
     m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
     if (like >= 0) {
-        m->like = sampi_entry_at(m, like);
+        m->like = sampi_grammar_entry_at(m, like);
         m->n_like = 0;
         m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
     const int32_t usual = m->like && is_usual ? m->like->state : 0;
-    sampi_begin_step(m);
-    sampi_add_item(m, entry->state, 0);
-    if (entry->parent >= 2) sampi_close(m, level.items);
+    sampi_grammar_begin_step(m);
+    sampi_grammar_add_item(m, entry->state, 0);
+    if (entry->parent >= 2) sampi_grammar_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        const sampi_item item = { entry->state, 0, sampi_dfa_state_at(m, entry->state)->flags };
-        if (at->walk == 0) sampi_walk_plain(m, item, usual, keep, entry, at);
+        const sampi_item item = { entry->state, 0, sampi_grammar_dfa_state_at(m, entry->state)->flags };
+        if (at->walk == 0) sampi_grammar_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
         if (m->far) { /* the other tokens are found anew */
             for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
-            sampi_take_exits(m, m->index->n_plain, true);
-            sampi_take_exits(m, m->index->n_nodes, false);
+            sampi_grammar_take_exits(m, m->index->n_plain, true);
+            sampi_grammar_take_exits(m, m->index->n_nodes, false);
         }
         if (!m->d.status)
-            sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
-        if (!m->d.status) sampi_take_exits(m, m->index->n_nodes, true);
+            sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
+        if (!m->d.status) sampi_grammar_take_exits(m, m->index->n_nodes, true);
         if (m->d.status && m->like) memset(at, 0, sizeof *at); /* such an entry is quickly begun again */
     } else {
-        const sampi_entry *parent = sampi_entry_at(m, entry->parent / 2 - 1);
+        const sampi_entry *parent = sampi_grammar_entry_at(m, entry->parent / 2 - 1);
         at->begun = at->begun || !m->d.status;
         while (at->walk < parent->n_exits && !m->d.status) {
             const uint32_t exit_node = parent->exits[at->walk];
-            sampi_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10), level.items,
-                       to, 0, entry, &at->node);
+            sampi_grammar_walk(m, exit_node + 1, exit_node + (m->index->nodes[2 * (size_t)exit_node + 1] >> 10),
+                               level.items, to, 0, entry, &at->node);
             at->walk += !m->d.status;
         }
     }
-    sampi_drop(m, level);
+    sampi_grammar_drop(m, level);
     entry->n_exits = m->exits.n;
     entry->n_tokens = m->tokens.n;
 }
 
 /* Frees the entry (a state's allowed tokens) that samp_grammar_prepare has begun. */
-static void sampi_drop_unfinished(sampi_matcher *m)
+static void sampi_grammar_drop_unfinished(sampi_matcher *m)
 {
     m->begun.cache = 0;
-    sampi_vec_free(&m->begun.tokens);
-    sampi_vec_free(&m->begun.exits);
-    sampi_vec_free(&m->begun.bits);
+    sampi_grammar_vec_free(&m->begun.tokens);
+    sampi_grammar_vec_free(&m->begun.exits);
+    sampi_grammar_vec_free(&m->begun.bits);
 }
 
 /* Copies n elements into an empty array. Returns false if there is no memory. */
-static bool sampi_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
+static bool sampi_grammar_fill_vec(sampi_vec *vec, const void *from, size_t width, size_t n)
 {
-    void *room = n ? sampi_vec_add(vec, width, (int32_t)n) : NULL;
+    void *room = n ? sampi_grammar_vec_add(vec, width, (int32_t)n) : NULL;
     if (room) memcpy(room, from, n * width);
     return room || n == 0;
 }
 
 /* Keeps the part of an entry (a state's allowed tokens) that was computed before the steps ran out. Without memory the
    entry begins again later. */
-static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
+static void sampi_grammar_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, const sampi_progress *at)
 {
     sampi_unfinished *begun = &m->begun;
     if (!at->begun) return;
@@ -310,23 +316,23 @@ static void sampi_keep_unfinished(sampi_matcher *m, const sampi_entry *entry, co
     begun->parent = entry->parent;
     begun->state = entry->state;
     begun->at = *at;
-    const bool kept = sampi_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
-                      sampi_fill_vec(&begun->exits, m->exits.data, 4, (size_t)m->exits.n) &&
-                      sampi_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
+    const bool kept = sampi_grammar_fill_vec(&begun->tokens, m->tokens.data, 4, (size_t)m->tokens.n) &&
+                      sampi_grammar_fill_vec(&begun->exits, m->exits.data, 4, (size_t)m->exits.n) &&
+                      sampi_grammar_fill_vec(&begun->bits, entry->bits, 4, entry->bits ? m->index->n_mask : 0);
     m->d.account.full = false;
-    if (!kept) sampi_drop_unfinished(m);
+    if (!kept) sampi_grammar_drop_unfinished(m);
 }
 
 /* Returns the progress of an entry (a state's allowed tokens), and its tokens and exits, if samp_grammar_prepare has
    begun it; else an empty progress. */
-static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry)
+static sampi_progress sampi_grammar_find_unfinished(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_unfinished *begun = &m->begun;
     sampi_progress at = begun->at;
     if (begun->cache == m->cache->serial && begun->parent == entry->parent && begun->state == entry->state) {
         m->tokens.n = m->exits.n = 0;
-        void *tokens = begun->tokens.n ? sampi_append(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
-        void *exits = begun->exits.n ? sampi_append(&m->d, &m->exits, 4, begun->exits.n) : NULL;
+        void *tokens = begun->tokens.n ? sampi_grammar_append(&m->d, &m->tokens, 4, begun->tokens.n) : NULL;
+        void *exits = begun->exits.n ? sampi_grammar_append(&m->d, &m->exits, 4, begun->exits.n) : NULL;
         if (tokens) memcpy(tokens, begun->tokens.data, (size_t)begun->tokens.n * 4);
         if (exits) memcpy(exits, begun->exits.data, (size_t)begun->exits.n * 4);
         if (begun->bits.n) {
@@ -336,17 +342,17 @@ static sampi_progress sampi_find_unfinished(sampi_matcher *m, sampi_entry *entry
     } else {
         memset(&at, 0, sizeof at);
     }
-    if (begun->cache) sampi_drop_unfinished(m);
+    if (begun->cache) sampi_grammar_drop_unfinished(m);
     return at;
 }
 
-static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
+static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
 
 /* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
-static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
+static bool sampi_grammar_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
 {
     if (first < 0 || second < 0) return false;
-    const sampi_entry *a = sampi_entry_at(m, first), *b = sampi_entry_at(m, second);
+    const sampi_entry *a = sampi_grammar_entry_at(m, first), *b = sampi_grammar_entry_at(m, second);
     return a->n_tokens == b->n_tokens && a->n_exits == b->n_exits && !a->bits == !b->bits &&
            (!a->bits || a->bits == b->bits || !memcmp(a->bits, b->bits, m->index->n_mask * (size_t)4)) &&
            (!a->n_tokens || !memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * 4)) &&
@@ -356,34 +362,38 @@ static bool sampi_same_entries(const sampi_matcher *m, int32_t first, int32_t se
 /* Returns a state that allows at least as much as the state `here`, if its entry is also this state's: their entries
    are compared with that of a third state, which allows at most as much. Otherwise returns `here`. The first state
    that has these two is not worth the comparison: it may be the only one. */
-static int32_t sampi_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
+static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int32_t here)
 {
-    const sampi_node node = sampi_dfa_state_at(m, here)->node;
+    const sampi_node node = sampi_grammar_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
     sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0, 0 }, narrow = wide;
-    const sampi_node more = sampi_near(&m->d, node, &wide);
+    const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
-    const int32_t above = sampi_state_of(m, more), below = sampi_state_of(m, sampi_near(&m->d, node, &narrow));
+    const int32_t above = sampi_grammar_state_of(m, more),
+                  below = sampi_grammar_state_of(m, sampi_grammar_near(&m->d, node, &narrow));
     if (!above || !below || m->d.status) return here;
-    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    int32_t *met = &sampi_grammar_dfa_state_at(m, above)->near;
     if (!SAMPI_INT_GET(met)) {
         SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
         return here;
     }
-    return sampi_same_entries(m, sampi_entry_of(m, parent, above), sampi_entry_of(m, parent, below)) ? above : here;
+    return sampi_grammar_same_entries(m, sampi_grammar_entry_of(m, parent, above),
+                                      sampi_grammar_entry_of(m, parent, below))
+               ? above
+               : here;
 }
 
 /* Returns the state whose entry at a parent's exits serves for `state`, as long as counts are far from their bounds.
    Without an AND, no token is long enough to reach a bound that is greater than the longest token, and whatever a token
    leads to is possible with any such bound. Otherwise a longer rest may be needed, or a token may reach the bound, and
    entries are compared. */
-static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_t state)
 {
     for (;;) {
-        sampi_dfa_state *s = sampi_dfa_state_at(m, state);
+        sampi_dfa_state *s = sampi_grammar_dfa_state_at(m, state);
         const int32_t known = SAMPI_INT_GET(&s->near), to = known >> 2, how = known & SAMPI_NEAR_MET;
-        const uint8_t facts = sampi_at(&m->d.tree, s->node)->facts;
+        const uint8_t facts = sampi_grammar_at(&m->d.tree, s->node)->facts;
         if (!(facts & SAMPI_FACT_COUNT) || m->d.status) return state;
         if (to && how == SAMPI_NEAR_ROOTS + parent) return to;
         if (to && how == SAMPI_NEAR_ALL) {
@@ -391,7 +401,9 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
             continue;
         }
         sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
-        const int32_t near = facts & SAMPI_FACT_AND ? state : sampi_state_of(m, sampi_near(&m->d, s->node, &is));
+        const int32_t near = facts & SAMPI_FACT_AND
+                                 ? state
+                                 : sampi_grammar_state_of(m, sampi_grammar_near(&m->d, s->node, &is));
         if (m->d.status) return state; /* the node may be incomplete */
         if (near && near != state) {
             SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);
@@ -399,7 +411,7 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
             continue;
         }
         if (parent >= 2) return state;
-        const int32_t other = sampi_near_compared(m, parent, state);
+        const int32_t other = sampi_grammar_near_compared(m, parent, state);
         if (!m->d.status) SAMPI_INT_PUT(&s->near, other << 2 | (SAMPI_NEAR_ROOTS + parent));
         return other;
     }
@@ -409,18 +421,18 @@ static int32_t sampi_near_state(sampi_matcher *m, int32_t parent, int32_t state)
    the usual state, to which most characters lead, from this state and from the usual state itself. An example is the
    state within a listed name: characters with which no listed name goes on lead to the state within any other name. So
    both entries have the same tokens but for those that follow a listed name for a while. */
-static int32_t sampi_usual_entry(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_usual_entry(sampi_matcher *m, int32_t parent, int32_t state)
 {
     int32_t n_live;
-    const int32_t usual = parent < 2 ? sampi_usual_next(m, state, &n_live) : 0;
-    if (!usual || usual == state || sampi_usual_next(m, usual, &n_live) != usual || m->d.status) return -1;
-    const int32_t at = sampi_entry_of(m, parent, usual);
-    return at >= 0 && sampi_entry_at(m, at)->bits && sampi_entry_at(m, at)->state == usual ? at : -1;
+    const int32_t usual = parent < 2 ? sampi_grammar_usual_next(m, state, &n_live) : 0;
+    if (!usual || usual == state || sampi_grammar_usual_next(m, usual, &n_live) != usual || m->d.status) return -1;
+    const int32_t at = sampi_grammar_entry_of(m, parent, usual);
+    return at >= 0 && sampi_grammar_entry_at(m, at)->bits && sampi_grammar_entry_at(m, at)->state == usual ? at : -1;
 }
 
 /* Returns whether two entries have the same plain tokens of at most SAMPI_SHORT characters, and the same exits within
    plain tokens. Both have bits. */
-static bool sampi_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
+static bool sampi_grammar_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
 {
     const samp_vocab *vocab = m->index->vocab;
     for (uint32_t i = 0; i < m->index->n_mask; i++) {
@@ -441,60 +453,61 @@ static bool sampi_same_short(const sampi_matcher *m, const sampi_entry *a, const
 /* Returns the number of an entry that has the same short plain tokens as a state with counts, or -1: that of a state
    whose bounds above a number are left out. With an AND it is compared with that of a state that has this number as
    such bounds. The first state that could use an entry is not worth it. */
-static int32_t sampi_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    const sampi_node node = sampi_dfa_state_at(m, state)->node;
-    const uint8_t facts = sampi_at(&m->d.tree, node)->facts;
+    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
+    const uint8_t facts = sampi_grammar_at(&m->d.tree, node)->facts;
     const bool compares = (facts & SAMPI_FACT_AND) != 0;
     const int32_t far = compares ? SAMPI_SHORT + 8 : SAMPI_SHORT; /* a text may need some bytes behind a token */
     sampi_nearness wide = { far, false, true, !compares, false, SAMPI_NEAR_PATIENCE, 0, compares ? 2 : 0 },
                    narrow = wide;
     if (parent >= 2 || !(facts & SAMPI_FACT_COUNT)) return -1;
-    const sampi_node more = sampi_near(&m->d, node, &wide);
+    const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return -1;
-    const int32_t above = sampi_state_of(m, more);
+    const int32_t above = sampi_grammar_state_of(m, more);
     narrow.wide = false;
-    const int32_t below = compares ? sampi_state_of(m, sampi_near(&m->d, node, &narrow)) : above;
+    const int32_t below = compares ? sampi_grammar_state_of(m, sampi_grammar_near(&m->d, node, &narrow)) : above;
     if (!above || !below || above == state || below == state || m->d.status) return -1;
-    int32_t *met = &sampi_dfa_state_at(m, above)->near;
+    int32_t *met = &sampi_grammar_dfa_state_at(m, above)->near;
     if (!SAMPI_INT_GET(met)) {
         SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
         return -1;
     }
-    const int32_t a = sampi_entry_of(m, parent, above), b = compares ? sampi_entry_of(m, parent, below) : a;
-    if (a < 0 || b < 0 || !sampi_entry_at(m, a)->bits || !sampi_entry_at(m, b)->bits) return -1;
-    return a == b || sampi_same_short(m, sampi_entry_at(m, a), sampi_entry_at(m, b)) ? a : -1;
+    const int32_t a = sampi_grammar_entry_of(m, parent, above),
+                  b = compares ? sampi_grammar_entry_of(m, parent, below) : a;
+    if (a < 0 || b < 0 || !sampi_grammar_entry_at(m, a)->bits || !sampi_grammar_entry_at(m, b)->bits) return -1;
+    return a == b || sampi_grammar_same_short(m, sampi_grammar_entry_at(m, a), sampi_grammar_entry_at(m, b)) ? a : -1;
 }
 
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
-static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
+static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 {
-    state = sampi_near_state(m, parent, state);
-    int32_t *slot, at = sampi_find_entry(m->cache, parent, state, &slot);
+    state = sampi_grammar_near_state(m, parent, state);
+    int32_t *slot, at = sampi_grammar_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = m->d.status ? -1 : sampi_usual_entry(m, parent, state),
-                  like = usual >= 0 || m->d.status ? usual : sampi_short_entry(m, parent, state);
+    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state),
+                  like = usual >= 0 || m->d.status ? usual : sampi_grammar_short_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.parent = parent;
     entry.state = state;
     m->n_computed++;
-    const sampi_progress before = sampi_find_unfinished(m, &entry);
+    const sampi_progress before = sampi_grammar_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_entry_fill(m, &entry, like, usual >= 0, &now);
-    at = m->d.status ? -1 : sampi_entry_keep(m, &entry);
+    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, like, usual >= 0, &now);
+    at = m->d.status ? -1 : sampi_grammar_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)
-        sampi_keep_unfinished(m, &entry, &now);
+        sampi_grammar_keep_unfinished(m, &entry, &now);
     return at;
 }
 
 /* Pushes an entry (a state's allowed tokens) and its frame on the stack of entries that the mask must still include. */
-static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
+static void sampi_grammar_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
-    int32_t *room = (int32_t *)sampi_append(&m->d, &m->d.work, sizeof *room, 3);
+    int32_t *room = (int32_t *)sampi_grammar_append(&m->d, &m->d.work, sizeof *room, 3);
     if (!room) return;
     room[0] = parent;
     room[1] = state;
@@ -502,7 +515,7 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
 }
 
 /* Sets in `bits` the bits of `more`, for eight bytes. */
-static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
+static inline void sampi_grammar_join_eight(uint32_t *bits, const uint32_t *more)
 {
     uint64_t a, b;
     memcpy(&a, bits, sizeof a);
@@ -512,53 +525,53 @@ static inline void sampi_join_eight(uint32_t *bits, const uint32_t *more)
 }
 
 /* Sets in `bits` the bits of `more`, for n words. */
-static void sampi_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
+static void sampi_grammar_join_bits(uint32_t *bits, const uint32_t *more, size_t n)
 {
     size_t i = 0;
     for (; n - i >= 8; i += 8) {
-        sampi_join_eight(bits + i, more + i);
-        sampi_join_eight(bits + i + 2, more + i + 2);
-        sampi_join_eight(bits + i + 4, more + i + 4);
-        sampi_join_eight(bits + i + 6, more + i + 6);
+        sampi_grammar_join_eight(bits + i, more + i);
+        sampi_grammar_join_eight(bits + i + 2, more + i + 2);
+        sampi_grammar_join_eight(bits + i + 4, more + i + 4);
+        sampi_grammar_join_eight(bits + i + 6, more + i + 6);
     }
     for (; i < n; i++) bits[i] |= more[i];
 }
 
 /* Adds an entry (a state's allowed tokens) to the mask, and then the entries of all states that wait for the call
    `frame`, at the exits where it ends. With bits NULL the function only computes the entries. */
-static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
+static void sampi_grammar_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
     const int32_t bottom = m->d.work.n;
-    sampi_mask_push(m, parent, state, frame);
-    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+    sampi_grammar_mask_push(m, parent, state, frame);
+    while (m->d.work.n > bottom && sampi_grammar_step(&m->d)) {
         const int32_t *top = (const int32_t *)m->d.work.data + (m->d.work.n -= 3);
         frame = top[2];
-        const int32_t at = sampi_entry_of(m, top[0], top[1]);
-        if (at < 0 || !sampi_pairs_add(&m->d, &m->joined, at, frame)) continue;
-        sampi_mark_used(&m->cache->entries[at].used, m->now);
+        const int32_t at = sampi_grammar_entry_of(m, top[0], top[1]);
+        if (at < 0 || !sampi_grammar_pairs_add(&m->d, &m->joined, at, frame)) continue;
+        sampi_grammar_mark_used(&m->cache->entries[at].used, m->now);
         /* the entry is not copied as a whole, because other threads write its member `used` */
-        const sampi_entry *entry = sampi_entry_at(m, at);
+        const sampi_entry *entry = sampi_grammar_entry_at(m, at);
         const int32_t *tokens = entry->tokens, n_tokens = entry->n_tokens;
-        if (bits && entry->bits) sampi_join_bits(bits, entry->bits, m->index->n_mask);
-        if (bits) sampi_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
+        if (bits && entry->bits) sampi_grammar_join_bits(bits, entry->bits, m->index->n_mask);
+        if (bits) sampi_grammar_charge(&m->d, (entry->bits ? (int32_t)m->index->n_mask : n_tokens) / 8);
         for (int32_t i = 0; bits && i < n_tokens; i++) bits[tokens[i] / 32] |= 1u << tokens[i] % 32;
         if (entry->n_exits == 0) continue;
-        sampi_level level = sampi_mark(m);
-        sampi_begin_step(m);
-        sampi_return(m, frame);
-        sampi_close_returns(m, level.items);
+        sampi_level level = sampi_grammar_mark(m);
+        sampi_grammar_begin_step(m);
+        sampi_grammar_return(m, frame);
+        sampi_grammar_close_returns(m, level.items);
         /* in reverse order, so that the first item is on top of the stack */
         for (int32_t i = m->items.n; i-- > level.items;) {
-            const sampi_item item = *sampi_item_at(m, i);
-            sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
+            const sampi_item item = *sampi_grammar_item_at(m, i);
+            sampi_grammar_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
         }
-        sampi_drop(m, level);
+        sampi_grammar_drop(m, level);
     }
     m->d.work.n = bottom;
 }
 
 /* Adds to the mask the tokens that the grammar names by their numbers at an item's state. */
-static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32_t *bits)
+static void sampi_grammar_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32_t *bits)
 {
     const samp_vocab_index *index = m->index;
     for (int32_t c = 0; c < s->n_calls; c++) {
@@ -570,39 +583,40 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_dfa_state *s, uint32
             continue;
         }
         for (uint32_t i = 0; i < index->n_mask; i++)
-            bits[i] |= index->all[i] & ~sampi_call_excludes(&m->d.tree, call, i);
+            bits[i] |= index->all[i] & ~sampi_grammar_call_excludes(&m->d.tree, call, i);
     }
 }
 
 static bool sampi_matcher_ends(const sampi_matcher *m)
 {
     for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_item_at(m, i)->frame == 0 && (sampi_item_at(m, i)->flags & SAMPI_STATE_ENDS)) return true;
+        if (sampi_grammar_item_at(m, i)->frame == 0 && (sampi_grammar_item_at(m, i)->flags & SAMPI_STATE_ENDS))
+            return true;
     return false;
 }
 
 /* Makes the mask as the union of the entries (allowed tokens) of all items. With bits NULL it only computes the
    entries. */
-static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_items(sampi_matcher *m, uint32_t *bits)
 {
-    sampi_pairs_clear(&m->joined);
+    sampi_grammar_pairs_clear(&m->joined);
     for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
+        sampi_item item = *sampi_grammar_item_at(m, i);
+        sampi_grammar_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
     }
 }
 
 /* Makes the mask by one walk over the tries with all items at once, each in its frame. Nothing is kept. This is faster
    if a grammar is so ambiguous that it has too many ways back through its call frames for an entry each. */
-static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
     sampi_entry all;
     memset(&all, 0, sizeof all);
     all.bits = bits;
     uint32_t node = 0;
     m->like = NULL;
-    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, 0, &all, &node);
-    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, 0, &all, &node);
+    sampi_grammar_walk(m, 1, m->index->n_plain, 0, m->n_now, 0, &all, &node);
+    sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, 0, &all, &node);
 }
 
 /* The progress of a call, which may do its work again after it got more memory (sampi_matcher_attempt). */
@@ -612,32 +626,33 @@ typedef struct sampi_attempt {
     sampi_level before;
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
-static void sampi_mask_repeated(sampi_matcher *m, uint32_t *bits);
+static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
-static void sampi_mask_position(sampi_matcher *m, uint32_t *bits)
+static void sampi_grammar_mask_position(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
-    const sampi_level here = sampi_mark(m);
+    const sampi_level here = sampi_grammar_mark(m);
     const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
     m->n_computed = 0;
     m->d.budget -= rest;
-    sampi_mask_items(m, bits);
+    sampi_grammar_mask_items(m, bits);
     m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
     if (m->d.status == SAMP_E_FULL && !m->d.account.full) {
         m->d.status = SAMP_OK;
         m->d.work.n = 0;
         m->n_computed++;
-        sampi_drop(m, here);
-        sampi_mask_walk(m, bits);
+        sampi_grammar_drop(m, here);
+        sampi_grammar_mask_walk(m, bits);
     }
     for (int32_t i = 0; i < m->n_now; i++) {
-        const sampi_item *item = sampi_item_at(m, i);
-        if (item->flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, sampi_dfa_state_at(m, item->state), bits);
+        const sampi_item *item = sampi_grammar_item_at(m, i);
+        if (item->flags & SAMPI_STATE_TOKENS)
+            sampi_grammar_mask_tokens(m, sampi_grammar_dfa_state_at(m, item->state), bits);
     }
-    if (m->grammar->unique) sampi_mask_repeated(m, bits);
+    if (m->grammar->unique) sampi_grammar_mask_repeated(m, bits);
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
@@ -647,7 +662,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     sampi_attempt turn = { 0, 0, { 0, 0, 0, 0, 0, false, 0 } };
     while (sampi_matcher_attempt(m, &turn)) {
-        sampi_mask_position(m, bits);
+        sampi_grammar_mask_position(m, bits);
         if (m->d.status) continue;
         SAMPI_SIZE_PUT(&m->space->masks, m->space->masks + 1);
         if (!m->n_computed) SAMPI_SIZE_PUT(&m->space->hits, m->space->hits + 1);
@@ -664,13 +679,13 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
     bool done = true;
     if (m->lazy.waiting || m->spent >= m->max_steps) return 1;
     while (sampi_matcher_attempt(m, &turn)) {
-        const sampi_level here = sampi_mark(m);
+        const sampi_level here = sampi_grammar_mark(m);
         const int64_t before = m->advances, more = m->n_idle < MOST && steps < m->max_steps >> m->n_idle
                                                        ? steps << m->n_idle
                                                        : m->max_steps;
         m->d.budget = more;
         m->preparing = true;
-        sampi_mask_items(m, NULL);
+        sampi_grammar_mask_items(m, NULL);
         m->preparing = false;
         m->spent += more - m->d.budget;
         m->n_idle += m->advances == before ? 1 : m->n_idle > 0 ? -1 : 0;
@@ -678,7 +693,7 @@ static int sampi_matcher_prepare(sampi_matcher *m, int64_t steps)
         if (m->d.status != SAMP_E_FULL || m->d.account.full) continue;
         m->d.status = SAMP_OK; /* the steps of this call are used up */
         m->d.work.n = 0;
-        sampi_drop(m, here);
+        sampi_grammar_drop(m, here);
     }
     return m->d.status ? m->d.status : done;
 }

@@ -23,10 +23,10 @@ struct samp_grammar {
 
 /* Returns child number i of a node, or -1 if it has fewer children. The child of a reference is the body of its
    rule. */
-static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
+static sampi_node sampi_grammar_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
 {
     switch (e->kind) {
-        case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
+        case SAMPI_NODE_REF: return i == 0 ? sampi_grammar_rule_at(t, e->a)->body : -1;
         case SAMPI_NODE_REPEAT:
         case SAMPI_NODE_GROUP:
         case SAMPI_NODE_PLACED:
@@ -50,19 +50,19 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
    the bodies of rules; a rule that would be too deep is called instead. */
 static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
 {
-    sampi_expr *e = sampi_at(t, n);
+    sampi_expr *e = sampi_grammar_at(t, n);
     if (e->kind == SAMPI_NODE_REF) {
-        sampi_rule *rule = sampi_rule_at(t, e->a);
-        const sampi_expr *body = sampi_at(t, rule->body);
+        sampi_rule *rule = sampi_grammar_rule_at(t, e->a);
+        const sampi_expr *body = sampi_grammar_at(t, rule->body);
         rule->facts = body->facts;
         if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
         e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
     } else {
-        int32_t depth = sampi_node_depth(t, e->kind, e->a, e->b);
+        int32_t depth = sampi_grammar_node_depth(t, e->kind, e->a, e->b);
         if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
         e->depth = (uint16_t)depth;
     }
-    e->facts = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
+    e->facts = (uint8_t)(sampi_grammar_node_facts(t, e) | SAMPI_FACT_DONE);
     return SAMP_OK;
 }
 
@@ -70,10 +70,10 @@ static int sampi_grammar_finish_node(sampi_tree *t, sampi_node n)
    rule, or, if several rules share the node n, the last rule on the path to n, which is in `todo`. */
 static void sampi_grammar_mark_recursive(sampi_tree *t, sampi_node n, const sampi_vec *todo)
 {
-    for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
+    for (int32_t i = todo->n - 2; sampi_grammar_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
         n = ((const int32_t *)todo->data)[i];
-    sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
-    sampi_at(t, n)->facts |= SAMPI_FACT_CALLS;
+    sampi_grammar_rule_at(t, sampi_grammar_at(t, n)->a)->call = true;
+    sampi_grammar_at(t, n)->facts |= SAMPI_FACT_CALLS;
 }
 
 /* Visits all nodes that can be reached from the root, children first, and appends them to `order`. Recursive rules are
@@ -82,15 +82,15 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
 {
     for (sampi_node n = root;;) {
         if (n >= 0) {
-            sampi_expr *e = sampi_at(t, n);
+            sampi_expr *e = sampi_grammar_at(t, n);
             if (e->kind == SAMPI_NODE_REF) {
-                sampi_rule *rule = sampi_rule_at(t, e->a);
+                sampi_rule *rule = sampi_grammar_rule_at(t, e->a);
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
             }
             if (e->facts & SAMPI_FACT_OPEN) sampi_grammar_mark_recursive(t, n, todo);
             if (!(e->facts & (SAMPI_FACT_OPEN | SAMPI_FACT_DONE))) {
-                int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
+                int32_t *at = (int32_t *)sampi_grammar_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
                 at[0] = n;
                 at[1] = 0;
@@ -99,9 +99,9 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
         }
         if (todo->n == 0) return SAMP_OK;
         int32_t *top = (int32_t *)todo->data + todo->n - 2;
-        n = sampi_child(t, sampi_at(t, top[0]), top[1]++);
+        n = sampi_grammar_child(t, sampi_grammar_at(t, top[0]), top[1]++);
         if (n >= 0) continue;
-        int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
+        int32_t *done = (int32_t *)sampi_grammar_vec_add(order, sizeof(int32_t), 1);
         if (!done) return SAMP_E_NOMEM;
         *done = top[0];
         int status = sampi_grammar_finish_node(t, top[0]);
@@ -113,11 +113,12 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
 /* Computes the facts (SAMPI_FACT_*) about a node again. Returns whether they have changed. */
 static bool sampi_grammar_update_facts(sampi_tree *t, sampi_node n)
 {
-    sampi_expr *e = sampi_at(t, n);
+    sampi_expr *e = sampi_grammar_at(t, n);
     SAMPI_COUNT_STEPS(1);
     if (e->kind == SAMPI_NODE_REF)
-        sampi_rule_at(t, e->a)->facts = sampi_at(t, sampi_rule_at(t, e->a)->body)->facts & SAMPI_FACTS_OF_PARTS;
-    const uint8_t known = (uint8_t)(sampi_node_facts(t, e) | SAMPI_FACT_DONE);
+        sampi_grammar_rule_at(t, e->a)->facts = sampi_grammar_at(t, sampi_grammar_rule_at(t, e->a)->body)->facts &
+                                                SAMPI_FACTS_OF_PARTS;
+    const uint8_t known = (uint8_t)(sampi_grammar_node_facts(t, e) | SAMPI_FACT_DONE);
     const bool changed = known != (e->facts & (uint8_t)~SAMPI_FACT_OPEN);
     e->facts = known;
     return changed;
@@ -126,7 +127,7 @@ static bool sampi_grammar_update_facts(sampi_tree *t, sampi_node n)
 /* Returns the cost of sampi_grammar_update_facts for a node, in steps. */
 static int32_t sampi_grammar_update_cost(const sampi_tree *t, sampi_node n)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
 }
 
@@ -139,7 +140,7 @@ static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const 
     const int32_t n = order->n;
     int64_t spare = (int64_t)SAMPI_MAX_WORK + 16 * (int64_t)n;
     memcpy(queue, order->data, (size_t)n * sizeof *queue);
-    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->facts |= SAMPI_FACT_OPEN;
+    for (int32_t i = 0; i < n; i++) sampi_grammar_at(t, queue[i])->facts |= SAMPI_FACT_OPEN;
     for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_update_cost(t, queue[first])) >= 0;) {
         const sampi_node now = queue[first];
         first = first + 1 < n ? first + 1 : 0;
@@ -147,7 +148,7 @@ static int sampi_grammar_propagate(sampi_tree *t, const sampi_vec *order, const 
         if (!sampi_grammar_update_facts(t, now))
             continue; /* sampi_grammar_update_facts has removed the node's mark OPEN */
         for (int32_t i = above[now]; i < above[now + 1]; i++) {
-            sampi_expr *e = sampi_at(t, list[i]);
+            sampi_expr *e = sampi_grammar_at(t, list[i]);
             if (e->facts & SAMPI_FACT_OPEN) continue;
             e->facts |= SAMPI_FACT_OPEN;
             queue[(int32_t)(((int64_t)first + left++) % n)] = list[i];
@@ -163,7 +164,7 @@ static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
     size_t n_parts = 0;
     const int32_t *nodes = (const int32_t *)order->data;
     for (int32_t i = 0; i < order->n; i++)
-        for (int32_t k = 0; sampi_child(t, sampi_at(t, nodes[i]), k) >= 0; k++) n_parts++;
+        for (int32_t k = 0; sampi_grammar_child(t, sampi_grammar_at(t, nodes[i]), k) >= 0; k++) n_parts++;
     if (n_parts > INT32_MAX / 2) return SAMP_E_RANGE;
     const size_t n_above = (size_t)t->nodes.n + 2;
     int32_t *above = (int32_t *)SAMP_MALLOC((n_above + n_parts + (size_t)order->n) * sizeof *above);
@@ -172,10 +173,11 @@ static int sampi_grammar_propagate_all(sampi_tree *t, const sampi_vec *order)
     memset(above, 0, n_above * sizeof *above);
     /* above [n + 2] first counts the parents of n; then above [n + 1] is the end of n's list */
     for (int32_t i = 0; i < order->n; i++)
-        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
+        for (int32_t k = 0, part; (part = sampi_grammar_child(t, sampi_grammar_at(t, nodes[i]), k)) >= 0; k++)
+            above[part + 2]++;
     for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
     for (int32_t i = 0; i < order->n; i++)
-        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++)
+        for (int32_t k = 0, part; (part = sampi_grammar_child(t, sampi_grammar_at(t, nodes[i]), k)) >= 0; k++)
             list[above[part + 1]++] = nodes[i];
     const int status = sampi_grammar_propagate(t, order, above, list, list + n_parts);
     SAMP_FREE(above);
@@ -191,7 +193,7 @@ static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
     bool strict = false;
     int status = SAMP_OK;
     for (int32_t i = 0; i < t->rules.n; i++) {
-        sampi_rule *rule = sampi_rule_at(t, i);
+        sampi_rule *rule = sampi_grammar_rule_at(t, i);
         if (rule->n_refs > 1 && (rule->facts & SAMPI_FACT_CALLS)) rule->call = true;
     }
     bool changed = true;
@@ -204,9 +206,9 @@ static int sampi_grammar_decide_calls(sampi_tree *t, const sampi_vec *order)
     if (status) return status;
     /* also for nodes that the root does not reach: a node that is made later may be equal to one of them */
     for (sampi_node n = 0; n < t->nodes.n; n++) {
-        sampi_expr *e = sampi_at(t, n);
+        sampi_expr *e = sampi_grammar_at(t, n);
         if (!(e->facts & SAMPI_FACT_DONE))
-            e->facts = sampi_node_facts(t, e);
+            e->facts = sampi_grammar_node_facts(t, e);
         else if (e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT)
             strict |= (e->facts & SAMPI_FACT_CALLS) != 0;
         e->facts &= SAMPI_FACTS_OF_PARTS;
@@ -223,8 +225,8 @@ static void sampi_grammar_classes(samp_grammar *g)
     g->bytes.n_classes = 1;
     memset(g->bytes.class_of, 0, sizeof g->bytes.class_of);
     for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
-        const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
-        const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+        const sampi_expr *e = n < t->nodes.n ? sampi_grammar_at(t, n) : NULL;
+        const uint8_t *bytes = e && sampi_grammar_in_pool(e->kind) ? sampi_grammar_bytes_at(t, e->a) : NULL;
         if (e && e->kind == SAMPI_NODE_TEXT)
             for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
         if (e && e->kind == SAMPI_NODE_MULTIPLE) {
@@ -258,16 +260,18 @@ static void sampi_grammar_classes(samp_grammar *g)
 static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
 {
     sampi_mix(hash, (uint64_t)e->kind);
-    if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
+    if (sampi_grammar_in_pool(e->kind))
+        sampi_mix(hash, sampi_checksum(sampi_grammar_bytes_at(t, e->a), (size_t)e->b));
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
     if (e->kind == SAMPI_NODE_REPEAT || e->kind >= SAMPI_NODE_MULTIPLE || e->kind == SAMPI_NODE_GROUP)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_rule_at(t, e->a)->unique);
-    for (; e->kind == SAMPI_NODE_TOKEN; e = sampi_at(t, e->c)) { /* a token, and those that are excluded with it */
-        const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
+    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_grammar_rule_at(t, e->a)->unique);
+    for (; e->kind == SAMPI_NODE_TOKEN;
+         e = sampi_grammar_at(t, e->c)) { /* a token, and those that are excluded with it */
+        const sampi_expr *text = e->b & 2 ? sampi_grammar_at(t, e->a) : NULL;
         sampi_mix(hash, (uint64_t)(uint32_t)e->b);
-        sampi_mix(hash,
-                  text ? sampi_checksum(sampi_bytes_at(t, text->a), (size_t)text->b) : (uint64_t)(uint32_t)e->a);
+        sampi_mix(hash, text ? sampi_checksum(sampi_grammar_bytes_at(t, text->a), (size_t)text->b)
+                             : (uint64_t)(uint32_t)e->a);
     }
     if (e->kind != SAMPI_NODE_MEMBERS) return;
     const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
@@ -288,9 +292,9 @@ static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
     for (int32_t i = 0; i < order->n; i++) place[((const int32_t *)order->data)[i]] = i;
     g->fingerprint = 0;
     for (int32_t i = 0; i < order->n; i++) {
-        const sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+        const sampi_expr *e = sampi_grammar_at(t, ((const int32_t *)order->data)[i]);
         sampi_grammar_mix(t, e, &g->fingerprint);
-        for (int32_t k = 0, child; (child = sampi_child(t, e, k)) >= 0; k++)
+        for (int32_t k = 0, child; (child = sampi_grammar_child(t, e, k)) >= 0; k++)
             sampi_mix(&g->fingerprint, (uint64_t)(uint32_t)place[child]);
     }
     SAMP_FREE(place);
@@ -308,10 +312,10 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
-    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_rule_at(&g->tree, i)->unique != 0;
+    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_grammar_rule_at(&g->tree, i)->unique != 0;
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
-    sampi_vec_free(&order);
-    sampi_vec_free(&todo);
+    sampi_grammar_vec_free(&order);
+    sampi_grammar_vec_free(&todo);
     return status;
 }

@@ -9,13 +9,13 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
 {
     if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
     if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA && kind != SAMP_GRAMMAR_STRUCTURAL_TAG)
-        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
+        return sampi_grammar_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
     sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA ? sampi_schema_tree(&g->tree, r->text, root, NULL, r->error)
                       : kind == SAMP_GRAMMAR_STRUCTURAL_TAG
                           ? sampi_tags_tree(&g->tree, r->text, root, r->error)
                           : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
-    if (body >= 0 && sampi_is_dead(&g->tree, body))
-        return sampi_expected(r, r->text, SAMP_E_EMPTY, "no text matches");
+    if (body >= 0 && sampi_grammar_is_dead(&g->tree, body))
+        return sampi_grammar_expected(r, r->text, SAMP_E_EMPTY, "no text matches");
     *rule = sampi_tree_rule(&g->tree, "", 0);
     return sampi_tree_define(&g->tree, *rule, body);
 }
@@ -40,12 +40,12 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
         r.tree = &g->tree;
         status = sampi_tree_init(&g->tree);
         g->tree.classes = classes;
-        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
+        if (!status && !text) status = sampi_grammar_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
         if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
         if (!status) status = sampi_grammar_finish(g, rule);
     }
-    if (status) sampi_read_node(&r, status);
-    sampi_vec_free(&r.parts);
+    if (status) sampi_grammar_read_node(&r, status);
+    sampi_grammar_vec_free(&r.parts);
     SAMP_FREE(classes);
     if (g) g->tree.classes = NULL;
     if (!status) return g;
@@ -58,7 +58,7 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
     if (!g) return;
     for (sampi_shared *shared = g->shared, *behind; shared; shared = behind) {
         behind = shared->behind;
-        sampi_shared_free(shared);
+        sampi_grammar_shared_free(shared);
     }
     sampi_tree_free(&g->tree);
     SAMP_FREE(g);

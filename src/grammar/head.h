@@ -16,12 +16,13 @@
                   walk found; masks made of entries; accepting a token
      sampler      samp_init_grammar and its functions; masks that are made ahead; the hooks that the core calls
 
-   The path of an accepted token: samp_accept calls sampi_matcher_accept, which calls sampi_advance for each byte.
-   sampi_advance replaces every item's state by the state behind the byte (sampi_next, sampi_derive), and lets rules be
-   called and return (sampi_close).
-   The path of a mask: sampi_matcher_mask calls sampi_mask_entry for each item. This function takes the entry from
-   sampi_entry_of, which computes an entry (sampi_entry_fill) only if the cache does not have it. To compute one,
-   sampi_walk_plain finds the tokens of plain characters, first those of a run, and then sampi_walk finds the others.
+   The path of an accepted token: samp_accept calls sampi_matcher_accept, which calls sampi_grammar_advance for each
+   byte. sampi_grammar_advance replaces every item's state by the state behind the byte (sampi_grammar_next,
+   sampi_grammar_derive), and lets rules be called and return (sampi_grammar_close).
+   The path of a mask: sampi_matcher_mask calls sampi_grammar_mask_entry for each item. This function takes the entry
+   from sampi_grammar_entry_of, which computes an entry (sampi_grammar_entry_fill) only if the cache does not have it.
+   To compute one, sampi_grammar_walk_plain finds the tokens of plain characters, first those of a run, and then
+   sampi_grammar_walk finds the others.
 
    Nodes are shared: two equal expressions have the same number. So if two texts can be continued in the same ways, both
    lead to the same node, and what was computed behind the first text is reused behind the second.

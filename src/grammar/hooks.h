@@ -44,7 +44,7 @@ static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
     bool all;
-    int status = sampi_within_vocabulary(m, chain, n);
+    int status = sampi_grammar_within_vocabulary(m, chain, n);
     if (!status) status = sampi_grammar_bits(&s->base, m->bits, &all);
     if (!status && !all) *bits = m->bits;
     return status;

@@ -31,8 +31,8 @@ enum {
 
 /* A call that a state can make: of a rule, or, if rule is -1, of a token by its number (negated: of any other token).
    `then` is the node that follows the call. If the called rule is member i of a list (an object's members in any
-   order), `member` is i and `then` begins with the list as it was before that member (sampi_list_behind); else `member`
-   is -1. */
+   order), `member` is i and `then` begins with the list as it was before that member (sampi_grammar_list_behind);
+   else `member` is -1. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
@@ -64,11 +64,12 @@ typedef struct sampi_dfa_state {
     int32_t used;                   /* the time of the state's last use, by the cache's clock */
     const struct sampi_call *calls; /* [n_calls] */
     /* [8] Sets of byte classes as bits, NULL if they are not computed yet. next_classes: those that may come next
-       (sampi_next_classes_of); call_classes: those with which a called rule may begin (sampi_call_classes_of). */
+       (sampi_grammar_next_classes_of); call_classes: those with which a called rule may begin
+       (sampi_grammar_call_classes_of). */
     uint32_t *next_classes, *call_classes;
     int32_t single_kinds; /* the kinds of characters that complete the state; -1: not computed yet */
-    /* 4 times the state that allows the same tokens and whose counts are far from their bounds (sampi_near_state), plus
-       one of SAMPI_NEAR_*; 0: not computed yet */
+    /* 4 times the state that allows the same tokens and whose counts are far from their bounds
+       (sampi_grammar_near_state), plus one of SAMPI_NEAR_*; 0: not computed yet */
     int32_t near;
     /* [keep] The state's runs (characters of which any text is allowed), packed into 32 bits each. With keep = 1 the
        called rule does not end within the run. */
@@ -99,7 +100,7 @@ typedef struct sampi_entry {
     const uint32_t *exits;
     int32_t n_tokens, n_exits;
     int32_t used; /* the time of the entry's last use, by the cache's clock */
-    int32_t slot; /* the slot of `bits` in the cache's table of masks (sampi_keep_mask) */
+    int32_t slot; /* the slot of `bits` in the cache's table of masks (sampi_grammar_keep_mask) */
 } sampi_entry;
 
 /* One level of a walk over a trie, for one node of the trie: the numbers of the parser's items, frames and edges after
@@ -109,12 +110,12 @@ typedef struct sampi_level {
     int32_t items, frames, edges;
     int32_t state, frame;
     bool calls;    /* the level's items can call rules, which was not done yet */
-    int32_t usual; /* where the usual state (sampi_usual_entry) goes to; 0 if its entry has no tokens below */
+    int32_t usual; /* where the usual state (sampi_grammar_usual_entry) goes to; 0 if its entry has no tokens below */
 } sampi_level;
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
-   root: the grammar's state, the bytes that UTF-8 expects next (sampi_plain_next), the kinds and the number of the
-   characters so far, and the state's run (runs.h) if it is known or worth computing. */
+   root: the grammar's state, the bytes that UTF-8 expects next (sampi_grammar_plain_next), the kinds and the number
+   of the characters so far, and the state's run (runs.h) if it is known or worth computing. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
     uint32_t kinds, length, run_kinds;
@@ -219,7 +220,7 @@ typedef struct sampi_shared {
     int status;             /* SAMP_E_RANGE if a <text> of the grammar is not one token */
     uint64_t named;         /* a hash of the tokens that the grammar names by their texts */
     sampi_vec texts;        /* sampi_named: these tokens */
-    sampi_vec commas;       /* int32_t: the tokens in which a value may follow a comma (sampi_find_commas) */
+    sampi_vec commas;       /* int32_t: the tokens in which a value may follow a comma (sampi_grammar_find_commas) */
     /* the memory account: `bytes` counts workspaces and samplers' arrays, `cache_bytes` counts caches */
     sampi_account account;
     /* now: the current cache; gone: a list of replaced caches that calls may still read */
@@ -262,7 +263,7 @@ typedef struct sampi_matcher {
     /* bytes: the accepted text, and those that are being read, if values in the grammar must differ (unique.h) */
     sampi_vec text;
     sampi_vec past;    /* sampi_item: the positions before the last tokens, as one array of all their items */
-    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_position_size) */
+    sampi_vec past_n;  /* int32_t: the number of items of each position in `past` (sampi_grammar_position_size) */
     int32_t depth;     /* the number of past positions to keep, if there are as many tokens */
     /* triggers; while the grammar waits for one, the items are those of the beginning and every token is allowed */
     sampi_lazy lazy;
@@ -274,7 +275,8 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    /* the entry of another state, of which an entry is made (sampi_usual_entry, sampi_short_entry), or NULL */
+    /* the entry of another state, of which an entry is made (sampi_grammar_usual_entry, sampi_grammar_short_entry),
+       or NULL */
     const sampi_entry *like;
     int32_t n_like; /* how many exits of that entry were taken over or left out */
     uint32_t far;   /* both entries have the same plain tokens of at most so many characters; 0: not known */
@@ -299,7 +301,7 @@ typedef struct sampi_matcher {
 typedef struct sampi_warming {
     sampi_matcher *m;
     sampi_vec places; /* sampi_warm_place */
-    sampi_pairs met;  /* hashes of the places that were met (sampi_warm_meets) */
+    sampi_pairs met;  /* hashes of the places that were met (sampi_grammar_warm_meets) */
     size_t met_of;    /* the serial number of the cache to which the hashes belong */
     int32_t n_items;  /* how many items the places have together */
     int32_t rank;     /* the rank of the place that is being visited; -1: none is */
@@ -309,33 +311,42 @@ typedef struct sampi_warming {
    no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a grammar that
    was waiting for a trigger (-2 - n). */
 #define SAMPI_POSITION_SAME (-1)
-static int32_t sampi_position_size(int32_t n)
+static int32_t sampi_grammar_position_size(int32_t n)
 {
     return n < SAMPI_POSITION_SAME ? SAMPI_POSITION_SAME - 1 - n : n < 0 ? 0 : n;
 }
 
-static sampi_dfa_state *sampi_dfa_state_at(const sampi_matcher *m, int32_t s) { return m->cache->states + s; }
-static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
-static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
-static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
-static const sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
+static sampi_dfa_state *sampi_grammar_dfa_state_at(const sampi_matcher *m, int32_t s) { return m->cache->states + s; }
+static sampi_item *sampi_grammar_item_at(const sampi_matcher *m, int32_t i)
+{
+    return (sampi_item *)m->items.data + i;
+}
+static sampi_frame *sampi_grammar_frame_at(const sampi_matcher *m, int32_t i)
+{
+    return (sampi_frame *)m->frames.data + i;
+}
+static sampi_edge *sampi_grammar_edge_at(const sampi_matcher *m, int32_t i)
+{
+    return (sampi_edge *)m->edges.data + i;
+}
+static const sampi_entry *sampi_grammar_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
 
-static sampi_free_run sampi_run_at(const sampi_matcher *m, int32_t state, bool keep)
+static sampi_free_run sampi_grammar_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
     enum { ENDLESS = 0x3fff };
-    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_dfa_state_at(m, state)->run[keep]);
+    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->run[keep]);
     const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
     sampi_free_run run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
                            word >> 31 != 0 };
     return run;
 }
 /* Keeps a state's run. All reaches that are longer than any token mean the same. */
-static void sampi_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
+static void sampi_grammar_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
 {
     enum { ENDLESS = 0x3fff };
     const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
                            : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
                                                      : (uint32_t)(run.reach + 1);
-    SAMPI_INT_PUT(&sampi_dfa_state_at(m, state)->run[keep],
+    SAMPI_INT_PUT(&sampi_grammar_dfa_state_at(m, state)->run[keep],
                   (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }

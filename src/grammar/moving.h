@@ -7,11 +7,11 @@
    of them exist. Elements that are published too late to be listed are computed again.
 
    A sampler's position gets the same new numbers, if all its states and nodes were taken over
-   (sampi_renumber_position). */
+   (sampi_grammar_renumber_position). */
 
 /* Sets the time of an element's last use. An equal time is not written, so that calls which share an element seldom
    write. */
-static inline void sampi_mark_used(int32_t *used, int32_t now)
+static inline void sampi_grammar_mark_used(int32_t *used, int32_t now)
 {
     if (SAMPI_INT_GET(used) != now) SAMPI_INT_PUT(used, now);
 }
@@ -21,7 +21,8 @@ typedef struct sampi_move {
     const sampi_cache *from;
     sampi_cache *to;
     int32_t own, n_classes;          /* own: how many nodes the grammar itself has; they keep their numbers */
-    int32_t states_of[SAMPI_AGES];   /* for each class of ages (sampi_age_class): how many states have such an age */
+    int32_t states_of
+        [SAMPI_AGES]; /* for each class of ages (sampi_grammar_age_class): how many states have such an age */
     int32_t entries_of[SAMPI_AGES];  /* for each class of ages: how many entries have such an age */
     int32_t first;                   /* the first entry that may be chosen */
     int32_t now;                     /* the time of the old cache's clock, to which ages refer */
@@ -42,7 +43,7 @@ static uint32_t sampi_move_age(const sampi_move *v, const int32_t *used)
 }
 
 /* Returns the class of an age: four classes for each power of two, 0 for the newest. */
-static int32_t sampi_age_class(uint32_t age)
+static int32_t sampi_grammar_age_class(uint32_t age)
 {
     int32_t k = 0;
     for (int32_t step = 16; step > 0; step /= 2) {
@@ -54,20 +55,20 @@ static int32_t sampi_age_class(uint32_t age)
 }
 
 /* Returns the largest age of a class. */
-static uint32_t sampi_age_of_class(int32_t class_of_age)
+static uint32_t sampi_grammar_age_of_class(int32_t class_of_age)
 {
     if (class_of_age < 8) return (uint32_t)class_of_age;
     const int32_t k = class_of_age / 4 - 1;
     return ((uint32_t)(class_of_age - 4 * k + 1) << k) - 1;
 }
-/* Returns whether member a of a node of this kind is a node; sampi_has_b does the same for b. */
-static bool sampi_has_a(int kind)
+/* Returns whether member a of a node of this kind is a node; sampi_grammar_has_b does the same for b. */
+static bool sampi_grammar_has_a(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_REPEAT ||
            kind == SAMPI_NODE_NOT || kind == SAMPI_NODE_GROUP || kind == SAMPI_NODE_PLACED;
 }
 
-static bool sampi_has_b(int kind)
+static bool sampi_grammar_has_b(int kind)
 {
     return kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND || kind == SAMPI_NODE_MEMBERS;
 }
@@ -80,14 +81,14 @@ static void sampi_move_list(sampi_move *v)
         const int32_t at = SAMPI_INT_GET(&from->entry_slots[i]);
         if (at < 0) continue;
         v->entries_in[at] = 1;
-        v->entries_of[sampi_age_class(sampi_move_age(v, &from->entries[at].used))]++;
+        v->entries_of[sampi_grammar_age_class(sampi_move_age(v, &from->entries[at].used))]++;
     }
     const int32_t n = SAMPI_INT_GET(&from->growth.n_nodes);
     for (int32_t i = 0; i < n; i++) {
         const int32_t state = SAMPI_INT_GET(&from->state_of[i]);
         if (!state) continue;
         v->states_in[state] = 1;
-        v->states_of[sampi_age_class(sampi_move_age(v, &from->states[state].used))]++;
+        v->states_of[sampi_grammar_age_class(sampi_move_age(v, &from->states[state].used))]++;
     }
 }
 
@@ -115,8 +116,9 @@ static void sampi_move_choose_entries(sampi_move *v, uint32_t oldest, size_t n_m
         if (e->parent >= 2 && !v->entries[e->parent / 2 - 1]) continue;
         v->entries[i] = ++v->chosen.entries;
         v->states[e->state] = 1;
-        v->chosen.most += sampi_padded(sampi_move_meets(met, e) ? n_mask * 4 : 0) +
-                          sampi_padded((size_t)e->n_tokens * 4) + sampi_padded((size_t)e->n_exits * 4);
+        v->chosen.most += sampi_grammar_padded(sampi_move_meets(met, e) ? n_mask * 4 : 0) +
+                          sampi_grammar_padded((size_t)e->n_tokens * 4) +
+                          sampi_grammar_padded((size_t)e->n_exits * 4);
     }
 }
 
@@ -132,7 +134,7 @@ static void sampi_move_choose_states(sampi_move *v, uint32_t oldest)
             continue;
         }
         v->states[i] = ++v->chosen.states;
-        v->chosen.most += sampi_padded((size_t)s->n_calls * sizeof(sampi_call)) + 2 * 8 * sizeof(uint32_t);
+        v->chosen.most += sampi_grammar_padded((size_t)s->n_calls * sizeof(sampi_call)) + 2 * 8 * sizeof(uint32_t);
         v->nodes[s->node] = 1;
         for (int32_t c = 0; c < s->n_calls; c++) v->nodes[s->calls[c].then] = 1;
     }
@@ -146,11 +148,11 @@ static void sampi_move_choose_nodes(sampi_move *v)
     v->chosen.nodes = v->chosen.pool = 0;
     for (int32_t i = t->nodes.cap; i-- > v->own;) {
         if (!v->nodes[i]) continue;
-        const sampi_expr *e = sampi_at(t, i);
+        const sampi_expr *e = sampi_grammar_at(t, i);
         v->chosen.nodes++;
-        if (sampi_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
-        if (sampi_has_a(e->kind)) v->nodes[e->a] = 1;
-        if (sampi_has_b(e->kind)) v->nodes[e->b] = 1;
+        if (sampi_grammar_in_pool(e->kind) && e->a >= t->pool.n) v->chosen.pool += e->b;
+        if (sampi_grammar_has_a(e->kind)) v->nodes[e->a] = 1;
+        if (sampi_grammar_has_b(e->kind)) v->nodes[e->b] = 1;
     }
     for (int32_t i = 0; i < v->own; i++) v->nodes[i] = i;
     for (int32_t i = v->own, n = v->own; i < t->nodes.cap; i++)
@@ -186,20 +188,20 @@ static void sampi_move_nodes(const sampi_move *v)
     const uint32_t mask = (uint32_t)to->slots.n - 1;
     for (int32_t i = v->own; i < t->nodes.cap; i++) {
         if (!v->nodes[i]) continue;
-        sampi_expr e = *sampi_at(t, i);
-        if (sampi_in_pool(e.kind) && e.a >= t->pool.n) {
+        sampi_expr e = *sampi_grammar_at(t, i);
+        if (sampi_grammar_in_pool(e.kind) && e.a >= t->pool.n) {
             const int32_t at = v->to->growth.n_pool;
-            memcpy((uint8_t *)to->pool.data + at, sampi_bytes_at(t, e.a), (size_t)e.b);
+            memcpy((uint8_t *)to->pool.data + at, sampi_grammar_bytes_at(t, e.a), (size_t)e.b);
             v->to->growth.n_pool += e.b;
             e.a = at;
         }
-        if (sampi_has_a(e.kind)) e.a = v->nodes[e.a];
-        if (sampi_has_b(e.kind)) e.b = v->nodes[e.b];
-        *sampi_at(to, v->nodes[i]) = e;
+        if (sampi_grammar_has_a(e.kind)) e.a = v->nodes[e.a];
+        if (sampi_grammar_has_b(e.kind)) e.b = v->nodes[e.b];
+        *sampi_grammar_at(to, v->nodes[i]) = e;
         v->to->growth.facts[v->nodes[i]] = SAMPI_INT_GET(&v->from->growth.facts[i]);
         /* All nodes differ from each other, so no node is compared. A node for which the table has no slot is made
            again when it is next needed. */
-        uint32_t slot = sampi_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
+        uint32_t slot = sampi_grammar_node_hash(to, e.kind, e.a, e.b, e.c) & mask;
         for (int32_t probes = 0; slots[slot] >= 0 && probes < PROBES; probes++) slot = (slot + 1) & mask;
         if (slots[slot] < 0) slots[slot] = v->nodes[i];
     }
@@ -212,7 +214,7 @@ static void *sampi_move_bytes(sampi_chunk *chunk, const void *bytes, size_t n)
     if (!bytes || n == 0) return NULL;
     void *room = (char *)(chunk + 1) + chunk->used;
     memcpy(room, bytes, n);
-    chunk->used += sampi_padded(n);
+    chunk->used += sampi_grammar_padded(n);
     return room;
 }
 
@@ -269,7 +271,7 @@ static void sampi_move_entries(const sampi_move *v, sampi_chunk *chunk, size_t n
         made->tokens = (const int32_t *)sampi_move_bytes(chunk, e->tokens, (size_t)e->n_tokens * 4);
         made->exits = (const uint32_t *)sampi_move_bytes(chunk, e->exits, (size_t)e->n_exits * 4);
         int32_t *at;
-        (void)sampi_find_entry(to, made->parent, made->state, &at);
+        (void)sampi_grammar_find_entry(to, made->parent, made->state, &at);
         *at = v->entries[i] - 1;
     }
     to->n_entries = v->chosen.entries;
@@ -284,7 +286,7 @@ static int32_t sampi_move_too_old(const sampi_move *v, uint32_t states)
     int32_t at = 0, n_states = 0, n_entries = 0;
     for (; at < SAMPI_AGES; at++) {
         n_entries += v->entries_of[at];
-        n_states += sampi_age_of_class(at) <= states ? v->states_of[at] : v->entries_of[at];
+        n_states += sampi_grammar_age_of_class(at) <= states ? v->states_of[at] : v->entries_of[at];
         if (n_states > v->room.states || n_entries > v->room.entries || nodes * n_states > v->room.nodes) break;
     }
     return at;
@@ -299,7 +301,7 @@ static int32_t sampi_move_find_class(sampi_move *v, int32_t fits, uint32_t state
     enum { NEAR = 3 };
     int32_t too_old = sampi_move_too_old(v, states), at = too_old - 1;
     for (int32_t n = 1; too_old - fits > 1 && (n <= tries || fits < 0); n++) {
-        const uint32_t age = sampi_age_of_class(at);
+        const uint32_t age = sampi_grammar_age_of_class(at);
         if (sampi_move_choose(v, age, states < age ? states : age, h))
             fits = at;
         else
@@ -325,8 +327,8 @@ static bool sampi_move_choose_all(sampi_move *v, const sampi_shared *h)
         } while (!sampi_move_choose(v, 0, 0, h));
         return v->chosen.states > 0;
     }
-    uint32_t states = sampi_age_of_class(fits),
-             entries = sampi_age_of_class(sampi_move_find_class(v, fits, states, 2, h));
+    uint32_t states = sampi_grammar_age_of_class(fits),
+             entries = sampi_grammar_age_of_class(sampi_move_find_class(v, fits, states, 2, h));
     while (!sampi_move_choose(v, entries, states, h)) { /* other calls have used more elements meanwhile */
         if (entries == 0) return false;
         entries /= 2;

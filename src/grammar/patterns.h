@@ -32,9 +32,9 @@ static SAMPI_COLD int sampi_pattern_open(sampi_pattern_maker *m)
 
 static SAMPI_COLD void sampi_pattern_close(sampi_pattern_maker *m)
 {
-    sampi_memo_free(&m->d);
-    sampi_vec_free(&m->d.work);
-    sampi_vec_free(&m->d.queued.slots);
+    sampi_grammar_memo_free(&m->d);
+    sampi_grammar_vec_free(&m->d.work);
+    sampi_grammar_vec_free(&m->d.queued.slots);
     sampi_tree_free(&m->d.tree);
     SAMP_FREE(m->node);
     SAMP_FREE(m->next);
@@ -44,13 +44,13 @@ static SAMPI_COLD void sampi_pattern_close(sampi_pattern_maker *m)
 static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
 {
     if (node < 0 || m->d.status) {
-        sampi_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
+        sampi_grammar_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
         return 0;
     }
-    sampi_expr *e = sampi_at(&m->d.tree, node);
+    sampi_expr *e = sampi_grammar_at(&m->d.tree, node);
     if (e->state) return (uint16_t)(e->state - 1);
     if (m->n == SAMPI_PATTERN_STATES) {
-        sampi_fault(&m->d, SAMP_E_FULL);
+        sampi_grammar_fault(&m->d, SAMP_E_FULL);
         return 0;
     }
     m->node[m->n] = node;
@@ -63,9 +63,10 @@ static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
 {
     uint8_t first[256];
     uint16_t *next = m->next + 256 * (size_t)state;
-    sampi_find_byte_kinds(&m->d, m->node[state], first);
+    sampi_grammar_find_byte_kinds(&m->d, m->node[state], first);
     for (int32_t b = 0; b < 256 && !m->d.status; b++)
-        next[b] = first[b] < b ? next[first[b]] : sampi_pattern_state(m, sampi_derive(&m->d, m->node[state], b));
+        next[b] = first[b] < b ? next[first[b]]
+                               : sampi_pattern_state(m, sampi_grammar_derive(&m->d, m->node[state], b));
 }
 
 /* Reads a regular expression. ^ is the beginning of the text. $ is refused, because it would be the end, which a text
@@ -82,11 +83,12 @@ static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, bool a
     sampi_resolving placing = { t, SAMPI_PLACE_PATIENCE, 0 };
     sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
     if (all < 0) return all;
-    *plain = sampi_resolve(&placing, all, 0);
-    *begun = sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN);
-    if (*plain < 0 || *begun < 0) return sampi_read_node(&r, *plain < 0 ? *plain : *begun);
-    if ((sampi_at(t, *plain)->facts | sampi_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
-        return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
+    *plain = sampi_grammar_resolve(&placing, all, 0);
+    *begun = sampi_grammar_resolve(&placing, all, SAMPI_PLACE_BEGIN);
+    if (*plain < 0 || *begun < 0) return sampi_grammar_read_node(&r, *plain < 0 ? *plain : *begun);
+    if ((sampi_grammar_at(t, *plain)->facts | sampi_grammar_at(t, *begun)->facts) & SAMPI_FACT_EMPTY)
+        return sampi_grammar_expected(&r, text, SAMP_E_RANGE,
+                                      "expected a pattern that does not match the empty text");
     return SAMP_OK;
 }
 
@@ -134,7 +136,7 @@ static SAMPI_COLD void sampi_pattern_write(const sampi_pattern_maker *m, const u
 /* Is a pattern complete in this state? Can none be any more? */
 static bool sampi_pattern_is_done(const sampi_pattern_maker *m, int32_t state)
 {
-    return sampi_at(&m->d.tree, m->node[state])->facts & SAMPI_FACT_EMPTY;
+    return sampi_grammar_at(&m->d.tree, m->node[state])->facts & SAMPI_FACT_EMPTY;
 }
 static bool sampi_pattern_is_dead(const sampi_pattern_maker *m, int32_t state)
 {

@@ -25,38 +25,38 @@ typedef struct sampi_reader {
 #define SAMPI_MAX_NESTING 100 /* the largest number of parentheses that may be open */
 
 /* Reports an error at `at`; `what` says what was expected there. Returns the error's status. */
-static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
+static int sampi_grammar_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
     return sampi_text_error(r->error, r->text, at, status, what);
 }
 
 /* Reads one code point, which must be valid UTF-8. Returns the code point, or a status. */
-static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
+static int32_t sampi_grammar_read_utf8(sampi_reader *r, const char *what)
 {
-    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    if (r->at == r->end) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, what);
     uint32_t c, n = sampi_utf8_get((const uint8_t *)r->at, (const uint8_t *)r->end, &c);
-    if (n == 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
+    if (n == 0) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
     r->at += n;
     return (int32_t)c;
 }
 
 /* Reads n hexadecimal digits. Returns their value, or a status. */
-static int64_t sampi_read_hex(sampi_reader *r, int n)
+static int64_t sampi_grammar_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
     for (int i = 0; i < n; i++, r->at++) {
         int digit = sampi_hex_digit(*r->at);
-        if (digit < 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
+        if (digit < 0) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
         x = x << 4 | (uint32_t)digit;
     }
     return x;
 }
 
 /* Reads a decimal number. Returns the number, or a status. Numbers above 2^31 - 1 become 2^31 - 1. */
-static int32_t sampi_read_number(sampi_reader *r, const char *what)
+static int32_t sampi_grammar_read_number(sampi_reader *r, const char *what)
 {
     int64_t x = 0;
-    if (*r->at < '0' || *r->at > '9') return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    if (*r->at < '0' || *r->at > '9') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, what);
     for (; *r->at >= '0' && *r->at <= '9'; r->at++) {
         x = 10 * x + (*r->at - '0');
         if (x > INT32_MAX) x = INT32_MAX;
@@ -65,28 +65,28 @@ static int32_t sampi_read_number(sampi_reader *r, const char *what)
 }
 
 /* Returns n. If n is a status, an error is reported at the current position of the text. */
-static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
+static sampi_node sampi_grammar_read_node(sampi_reader *r, sampi_node n)
 {
     if (n >= 0 || r->error->status) return n;
-    return sampi_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
+    return sampi_grammar_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
 }
 
-static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
+static sampi_node sampi_grammar_read_part(sampi_reader *r, sampi_node n)
 {
-    if (n < 0) return sampi_read_node(r, n);
-    sampi_node *part = (sampi_node *)sampi_vec_add(&r->parts, sizeof *part, 1);
-    if (!part) return sampi_read_node(r, SAMP_E_NOMEM);
+    if (n < 0) return sampi_grammar_read_node(r, n);
+    sampi_node *part = (sampi_node *)sampi_grammar_vec_add(&r->parts, sizeof *part, 1);
+    if (!part) return sampi_grammar_read_node(r, SAMP_E_NOMEM);
     return *part = n;
 }
 
 /* Joins the parts from index `first` on into one node, as a sequence (seq) or as alternatives, and removes them from
    r->parts. */
-static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
+static sampi_node sampi_grammar_read_join(sampi_reader *r, int32_t first, bool seq)
 {
     sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
     while (r->parts.n > first) {
         sampi_node part = ((sampi_node *)r->parts.data)[--r->parts.n];
         n = seq ? sampi_tree_seq(r->tree, part, n) : sampi_tree_alt(r->tree, part, n);
     }
-    return sampi_read_node(r, n);
+    return sampi_grammar_read_node(r, n);
 }

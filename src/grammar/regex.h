@@ -1,10 +1,10 @@
 /* ---- regular expressions ----
    The syntax is ECMA-262's, as far as it is regular: backreferences and lookbehind are refused. What looks at its place
-   in the text (^, $, \b, \B, lookahead) is read as GROUP nodes, which sampi_resolve resolves (places.h). */
+   in the text (^, $, \b, \B, lookahead) is read as GROUP nodes, which sampi_grammar_resolve resolves (places.h). */
 
 static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
 {
-    return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
+    return sampi_grammar_expected(r, at, SAMP_E_UNSUPPORTED, what);
 }
 
 /* Returns the number of ranges of the class \d, \w or \s; *ranges becomes the ranges. */
@@ -26,18 +26,18 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
         int n = 0;
         while (r->at[1 + n] && r->at[1 + n] != '}') n++;
         if (n < 1 || n > 6 || !r->at[1 + n])
-            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
+            return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
         const char *digits = ++r->at;
-        int64_t c = sampi_read_hex(r, n);
-        if (c > 0x10ffff) return sampi_expected(r, digits, SAMP_E_FORMAT, "expected at most 10ffff in \\u{}");
+        int64_t c = sampi_grammar_read_hex(r, n);
+        if (c > 0x10ffff) return sampi_grammar_expected(r, digits, SAMP_E_FORMAT, "expected at most 10ffff in \\u{}");
         r->at++;
         return c;
     }
-    int64_t c = sampi_read_hex(r, 4);
+    int64_t c = sampi_grammar_read_hex(r, 4);
     if (c < 0xd800 || c >= 0xdc00 || r->at[0] != '\\' || r->at[1] != 'u') return c;
     const char *at = r->at;
     r->at += 2;
-    int64_t low = sampi_read_hex(r, 4);
+    int64_t low = sampi_grammar_read_hex(r, 4);
     if (low >= 0xdc00 && low < 0xe000) return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     r->at = at;
     return low < 0 ? low : c;
@@ -49,12 +49,12 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
     const char *start = r->at - 1;
     char c = *r->at;
-    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
+    if (r->at == r->end) return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
     if (c && strchr(from, c)) return to[strchr(from, *r->at++) - from];
     if (c == '0' && (r->at[1] < '0' || r->at[1] > '9')) return *r->at++ - '0';
     if (c == 'x' || c == 'u') {
         r->at++;
-        return c == 'x' ? sampi_read_hex(r, 2) : sampi_regex_unicode(r);
+        return c == 'x' ? sampi_grammar_read_hex(r, 2) : sampi_regex_unicode(r);
     }
     if (c == 'c' && ((r->at[1] | 32) >= 'a' && (r->at[1] | 32) <= 'z')) {
         r->at += 2;
@@ -63,8 +63,8 @@ static int64_t sampi_regex_escape(sampi_reader *r)
     if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if (c == 'k') return sampi_regex_unsupported(r, start, "a backreference is not regular");
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
-    return sampi_read_utf8(r, "expected a character");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
+    return sampi_grammar_read_utf8(r, "expected a character");
 }
 
 /* Appends n ranges to r->parts as pairs of numbers; with `gaps` the gaps between the ranges instead. */
@@ -76,7 +76,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
         if (gaps) hi = i < n ? (int64_t)ranges[i][0] - 1 : 0x10ffff;
         if (i < n) next = (int64_t)ranges[i][1] + 1;
         if (lo > hi) continue;
-        if (sampi_read_part(r, (sampi_node)lo) < 0 || sampi_read_part(r, (sampi_node)hi) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, (sampi_node)lo) < 0 || sampi_grammar_read_part(r, (sampi_node)hi) < 0)
+            return r->error->status;
     }
     return SAMP_OK;
 }
@@ -91,25 +92,25 @@ static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2]
     sampi_node part[2] = { SAMPI_NEVER, SAMPI_NEVER };
     sampi_ranges own;
     if (!r->edges) return r->chars(r->tree, ranges, n, negated);
-    if (!sampi_ranges_make(&own, ranges, n)) return sampi_read_node(r, SAMP_E_NOMEM);
+    if (!sampi_grammar_ranges_make(&own, ranges, n)) return sampi_grammar_read_node(r, SAMP_E_NOMEM);
     /* a character of both sets is one that is in no gap of either */
     for (int word = 0; word < 2 && part[0] >= 0; word++) {
         int status = sampi_regex_ranges(r, (const uint32_t(*)[2])own.at, own.n, !negated);
         if (!status) status = sampi_regex_ranges(r, words, n_words, word);
-        const uint32_t(*both)[2] = (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first);
+        const uint32_t(*both)[2] = (const uint32_t(*)[2])sampi_grammar_vec_at(&r->parts, sizeof(sampi_node), first);
         part[word] = status ? status : r->chars(r->tree, both, (size_t)(r->parts.n - first) / 2, true);
         r->parts.n = first;
         if (part[word] > SAMPI_NEVER)
             part[word] = sampi_tree_node(r->tree, SAMPI_NODE_GROUP, part[word],
                                          word ? SAMPI_GROUP_WORD : SAMPI_GROUP_OTHER, 0);
     }
-    sampi_ranges_free(&own);
+    sampi_grammar_ranges_free(&own);
     return sampi_tree_alt(r->tree, part[0], part[1]);
 }
 
 #ifndef SAMP_NO_UNICODE
 /* Returns the general categories that a name of n bytes means, as bits; 0 if there are none. */
-static uint32_t sampi_unicode_named(const char *name, size_t n)
+static uint32_t sampi_grammar_unicode_named(const char *name, size_t n)
 {
     static const char longer[] = "=Letter=L =Uppercase_Letter=Lu =Lowercase_Letter=Ll =Cased_Letter=LC =Mark=M "
                                  "=Number=N =Decimal_Number=Nd =Punctuation=P =Symbol=S =Separator=Z "
@@ -135,12 +136,12 @@ static int sampi_regex_property(sampi_reader *r)
 #else
     const char *start = r->at, *name = r->at + 3, *end = name;
     const uint32_t flip = start[1] == 'P' ? 0xffffffff : 0;
-    if (start[2] != '{') return sampi_expected(r, start, SAMP_E_FORMAT, "expected { behind \\p");
+    if (start[2] != '{') return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected { behind \\p");
     while (*end && *end != '}') end++;
-    if (!*end) return sampi_expected(r, name, SAMP_E_FORMAT, "expected } behind \\p{");
+    if (!*end) return sampi_grammar_expected(r, name, SAMP_E_FORMAT, "expected } behind \\p{");
     r->at = end + 1;
     if (!strncmp(name, "gc=", 3) || !strncmp(name, "General_Category=", 17)) name += name[0] == 'g' ? 3 : 17;
-    const uint32_t set = sampi_unicode_named(name, (size_t)(end - name)) ^ flip;
+    const uint32_t set = sampi_grammar_unicode_named(name, (size_t)(end - name)) ^ flip;
     if (set == flip)
         return sampi_regex_unsupported(r, start, "of \\p only general categories are supported, as \\p{L}");
     uint32_t c = 0, range[1][2] = { { 1, 0 } };
@@ -169,14 +170,16 @@ static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
 {
     for (int32_t i = first, end = r->parts.n; i < end && r->any_case; i += 2)
         for (sampi_node a = 'A'; a <= 'a'; a += 'a' - 'A') {
-            const sampi_node *range = (const sampi_node *)sampi_vec_at(&r->parts, sizeof *range, i);
+            const sampi_node *range = (const sampi_node *)sampi_grammar_vec_at(&r->parts, sizeof *range, i);
             sampi_node lo = range[0] < a ? a : range[0], hi = range[1] > a + 25 ? a + 25 : range[1];
             if (lo > hi) continue;
-            if (sampi_read_part(r, lo ^ 32) < 0 || sampi_read_part(r, hi ^ 32) < 0) return r->error->status;
+            if (sampi_grammar_read_part(r, lo ^ 32) < 0 || sampi_grammar_read_part(r, hi ^ 32) < 0)
+                return r->error->status;
         }
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+    return sampi_regex_chars(r, (const uint32_t(*)[2])sampi_grammar_vec_at(&r->parts, sizeof(sampi_node), first), n,
+                             negated);
 }
 
 /* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S \p \P, whose ranges are then
@@ -185,7 +188,7 @@ static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;
     if (*r->at != '\\') {
-        c = sampi_read_utf8(r, "expected ]");
+        c = sampi_grammar_read_utf8(r, "expected ]");
     } else if (r->at[1] && strchr("dwsDWS", r->at[1])) {
         const uint32_t(*ranges)[2];
         char name = r->at[1];
@@ -223,7 +226,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
         r->at++;
         int64_t hi = sampi_regex_class_char(r, &status);
         if (status) return status;
-        if (lo < 0 || hi < lo) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
+        if (lo < 0 || hi < lo) return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
         uint32_t range[1][2] = { { (uint32_t)lo, (uint32_t)hi } };
         if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
     }
@@ -234,7 +237,8 @@ static sampi_node sampi_regex_class(sampi_reader *r)
 /* Returns n as a GROUP node if groups matter to the caller, else n itself. */
 static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 {
-    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
+    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_grammar_at(r->tree, n)->kind != SAMPI_NODE_ALT))
+        return n;
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
@@ -244,9 +248,9 @@ static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
     for (char c; (c = *r->at) & 0x80 || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
-        if (sampi_read_utf8(r, "expected a character") < 0) return r->error->status;
+        if (sampi_grammar_read_utf8(r, "expected a character") < 0) return r->error->status;
     if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
-        return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
+        return sampi_grammar_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
     r->at++;
     return SAMP_OK;
 }
@@ -291,17 +295,18 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     const bool any_case = r->any_case;
     int32_t group;
     if (++r->depth > SAMPI_MAX_NESTING)
-        return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+        return sampi_grammar_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
     const int status = sampi_regex_group_kind(r, &group);
     sampi_node n = status ? status : sampi_regex_alternatives(r);
     if (n < 0) return n;
-    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    if (*r->at != ')') return sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
     r->any_case = any_case;
     if (group != SAMPI_GROUP_AHEAD && group != SAMPI_GROUP_NOT_AHEAD) return sampi_regex_way(r, n, group);
     n = sampi_tree_seq(r->tree, n, sampi_regex_everything(r->tree));
-    if (n >= 0 && sampi_is_everything(r->tree, n)) return group == SAMPI_GROUP_AHEAD ? SAMPI_EMPTY : SAMPI_NEVER;
+    if (n >= 0 && sampi_grammar_is_everything(r->tree, n))
+        return group == SAMPI_GROUP_AHEAD ? SAMPI_EMPTY : SAMPI_NEVER;
     return n < 0 ? n : sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
@@ -310,15 +315,15 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
     const char *start = r->at++;
     if (*r->at >= '0' && *r->at <= '9') {
-        *least = *most = sampi_read_number(r, "");
+        *least = *most = sampi_grammar_read_number(r, "");
         if (*r->at == ',') {
             r->at++;
             *most = *r->at == '}' ? -1 : 0;
-            if (*r->at >= '0' && *r->at <= '9') *most = sampi_read_number(r, "");
+            if (*r->at >= '0' && *r->at <= '9') *most = sampi_grammar_read_number(r, "");
         }
         if (*r->at++ == '}') {
             if (*most >= 0 && *most < *least)
-                return sampi_expected(r, start, SAMP_E_FORMAT,
+                return sampi_grammar_expected(r, start, SAMP_E_FORMAT,
                                       "expected a second number that is not below the first");
             return SAMP_OK;
         }
@@ -341,7 +346,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     int status = c == '{' ? sampi_regex_braces(r, &least, &most) : SAMP_OK;
     if (status) return status;
     if (least >= 0 || (c && strchr("*+?", c)))
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+        return sampi_grammar_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     if (c == '.') {
         r->at++;
         return sampi_regex_chars(r, line_ends, 3, true);
@@ -356,7 +361,7 @@ static sampi_node sampi_regex_atom(sampi_reader *r)
     if (c == '\\' && (r->at[1] | 32) == 'p')
         return sampi_regex_property(r) ? (sampi_node)r->error->status : sampi_regex_set(r, first, false);
     r->at += c == '\\';
-    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
+    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_grammar_read_utf8(r, "expected a character");
     if (code < 0) return (sampi_node)code;
     uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
     if (sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
@@ -411,16 +416,16 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     for (;;) {
         char c = *r->at;
         if (r->at == r->end || c == ')' || c == '|') {
-            sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
-            if (sampi_read_part(r, n) < 0) return r->error->status;
-            if (c != '|') return sampi_read_join(r, first, false);
+            sampi_node n = sampi_regex_way(r, sampi_grammar_read_join(r, first_part, true), SAMPI_GROUP_NONE);
+            if (sampi_grammar_read_part(r, n) < 0) return r->error->status;
+            if (c != '|') return sampi_grammar_read_join(r, first, false);
             first_part = r->parts.n;
             r->at++;
             continue;
         }
         sampi_node n = sampi_regex_assertion(r);
         if (!n) n = sampi_regex_repeated(r, sampi_regex_atom(r));
-        if (sampi_read_part(r, n) < 0) return r->error->status;
+        if (sampi_grammar_read_part(r, n) < 0) return r->error->status;
     }
 }
 
@@ -432,7 +437,7 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
     r->text = r->at = text;
     r->end = text + n;
     r->error = error;
-    if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    if (n > SAMPI_MAX_REGEX) return sampi_grammar_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
     for (size_t i = 0; i + 1 < n; i++) {
         if (text[i] == '\\' && (text[i + 1] | 32) == 'b') r->edges = true;
         i += text[i] == '\\';
@@ -442,9 +447,10 @@ static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, 
         r->at += 4;
     }
     r->any = sampi_tree_repeat(r->tree, sampi_regex_chars(r, NULL, 0, true), 0, -1);
-    sampi_node all = r->any < 0 ? sampi_read_node(r, r->any) : sampi_regex_alternatives(r);
-    if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
-    sampi_vec_free(&r->parts);
+    sampi_node all = r->any < 0 ? sampi_grammar_read_node(r, r->any) : sampi_regex_alternatives(r);
+    if (all >= 0 && r->at < r->end)
+        all = sampi_grammar_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_grammar_vec_free(&r->parts);
     return all;
 }
 
@@ -462,5 +468,5 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     r.chars = chars;
     sampi_node all = sampi_regex_read(&r, text, n, error);
     if (all >= 0 && search) all = sampi_tree_seq(t, r.any, sampi_tree_seq(t, all, r.any));
-    return sampi_read_node(&r, all < 0 ? all : sampi_resolve(&placing, all, SAMPI_PLACE_BEGIN));
+    return sampi_grammar_read_node(&r, all < 0 ? all : sampi_grammar_resolve(&placing, all, SAMPI_PLACE_BEGIN));
 }

@@ -22,7 +22,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_unaccept */
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* keeps at least one position, for sampi_life_unaccept */
     return sampi_grammar_sleeps(s) ? sampi_matcher_pass(m) : sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -39,9 +39,9 @@ static int sampi_grammar_bits(samp_sampler *s, uint32_t *bits, bool *all)
     *all = sampi_grammar_sleeps(s);
     if (*all) return SAMP_OK;
     if (!m->lazy.waiting) return sampi_matcher_mask(m, bits);
-    const int status = sampi_find_refused(m);
+    const int status = sampi_grammar_find_refused(m);
     *all = !status && m->lazy.refused.n == 0;
-    if (!status && !*all) sampi_mask_but(m, m->lazy.refused.n, bits);
+    if (!status && !*all) sampi_grammar_mask_but(m, m->lazy.refused.n, bits);
     return status;
 }
 
@@ -54,7 +54,7 @@ static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
     masks = !all;
     for (size_t i = 0; i < cur->size && !masks; i++) masks = (uint32_t)cur->data[i].id >= m->index->n_vocab;
     if (status || !masks) return status;
-    if (all) sampi_mask_but(m, 0, m->bits);
+    if (all) sampi_grammar_mask_but(m, 0, m->bits);
     for (size_t i = 0; i < cur->size && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -84,10 +84,10 @@ static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const sam
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
-    sampi_shared *shared = t.status ? NULL : sampi_shared_of(index, grammar);
+    sampi_shared *shared = t.status ? NULL : sampi_grammar_shared_of(index, grammar);
     sampi_matcher *m = shared ? sampi_matcher_blank(shared) : NULL;
     if (m && lazy) sampi_matcher_adopt(m, lazy);
-    if (!m && lazy) sampi_lazy_free(lazy);
+    if (!m && lazy) sampi_grammar_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
     sampi_require(&t, !status, status, "grammar");
@@ -113,9 +113,10 @@ static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, cons
     const char *field = NULL;
     memset(&lazy, 0, sizeof lazy);
     if (!index || !grammar) return sampi_grammar_init(index, grammar, NULL);
-    int status = sampi_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab, &field);
+    int status = sampi_grammar_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab,
+                                         &field);
     if (!status) return sampi_grammar_init(index, grammar, &lazy);
-    sampi_lazy_free(&lazy);
+    sampi_grammar_lazy_free(&lazy);
     if (status == SAMP_E_NOMEM) return NULL;
     sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, false, status, field);
@@ -160,8 +161,8 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
     int status;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !usage) return SAMP_E_NULL;
-    if (!m || !sampi_begin_call(m)) return m ? m->d.status : status;
-    if (sampi_use_cache(m, NULL, NULL)) {
+    if (!m || !sampi_grammar_begin_call(m)) return m ? m->d.status : status;
+    if (sampi_grammar_use_cache(m, NULL, NULL)) {
         sampi_shared *h = m->shared;
         memset(usage, 0, sizeof *usage);
         usage->n_states = (size_t)SAMPI_INT_GET(&m->cache->n_states) - 1;
@@ -176,7 +177,7 @@ SAMP_API int samp_grammar_stats(const samp_sampler *s, samp_grammar_usage *usage
             usage->n_hits += SAMPI_SIZE_GET(&space->hits);
         }
     }
-    sampi_end_call(m);
+    sampi_grammar_end_call(m);
     return m->d.status;
 }
 
@@ -186,7 +187,7 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
     bool all = false;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m) status = bits ? sampi_grammar_bits(s, bits, &all) : (int)SAMP_E_NULL;
-    if (all) sampi_mask_but(m, 0, bits);
+    if (all) sampi_grammar_mask_but(m, 0, bits);
     return status;
 }
 
@@ -215,7 +216,7 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
 
 /* Limits *n, the length of a row, to the vocabulary: tokens above it are masked, so the row may end before them. In
    llama.cpp's arithmetic masked tokens count, so there such a row is SAMP_E_RANGE. */
-static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
+static int sampi_grammar_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
     *n = m->index->n_vocab;
@@ -224,14 +225,15 @@ static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *
 
 /* Draws a token for samp_grammar_sample: without the grammar, and once more with its mask if the grammar does not allow
    the token. */
-static samp_token sampi_draw_beside(samp_sampler *chain, samp_sampler *grammar, const float *logits, size_t n_vocab)
+static samp_token sampi_grammar_draw_beside(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                            size_t n_vocab)
 {
     sampi_matcher *m = (sampi_matcher *)grammar->ctx;
     const samp_token token = samp_draw(chain, logits, n_vocab);
     int status = token < 0 ? token : sampi_grammar_sleeps(grammar) ? 1 : sampi_matcher_allows(m, token);
     if (status) return status < 0 ? status : token;
     status = samp_grammar_mask(grammar, m->bits);
-    if (!status) status = sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
+    if (!status) status = sampi_grammar_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab);
     return status ? status : sampi_sample_one(chain, logits, n_vocab, m->bits, NULL, false);
 }
 
@@ -244,13 +246,13 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     if (!status && n_vocab && n_vocab < m->index->n_vocab) status = SAMP_E_RANGE;
     if (status) return status;
     ((sampi_sampler *)chain)->beside = (const sampi_sampler *)grammar;
-    const samp_token token = sampi_draw_beside(chain, grammar, logits, n_vocab);
+    const samp_token token = sampi_grammar_draw_beside(chain, grammar, logits, n_vocab);
     ((sampi_sampler *)chain)->beside = NULL;
     status = token < 0 ? token : samp_accept(grammar, token);
     if (status) return status;
     status = samp_accept(chain, token);
     /* A custom sampler of the chain has refused the token. So the grammar takes it back, even if no tokens are kept for
        a rollback. */
-    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
+    if (status && samp_rollback(grammar, 1)) sampi_life_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }

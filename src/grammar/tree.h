@@ -142,8 +142,8 @@ typedef struct sampi_account {
     size_t allowance;          /* bytes above the limit that are allowed for now */
 } sampi_account;
 
-/* A growing array. The elements move when it grows, so they are referred to by index. sampi_vec_like makes an empty
-   one. */
+/* A growing array. The elements move when it grows, so they are referred to by index. sampi_grammar_vec_like makes an
+   empty one. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
@@ -182,7 +182,7 @@ typedef struct sampi_tree {
 } sampi_tree;
 
 /* Counts a block in an account before the block is allocated. Returns false if the limit would be exceeded. */
-static bool sampi_account_add(sampi_account *account, size_t bytes)
+static bool sampi_grammar_account_add(sampi_account *account, size_t bytes)
 {
     if (!account) return true;
     sampi_account *all = account->all ? account->all : account;
@@ -197,38 +197,38 @@ static bool sampi_account_add(sampi_account *account, size_t bytes)
     account->full = true;
     return false;
 }
-static void sampi_account_subtract(sampi_account *account, size_t bytes)
+static void sampi_grammar_account_subtract(sampi_account *account, size_t bytes)
 {
     if (account) (void)SAMPI_SIZE_ADD(&(account->all ? account->all : account)->bytes, (size_t)0 - bytes);
 }
 
 /* Allocates a block that counts in an account, and frees such a block. */
-static void *sampi_account_allocate(sampi_account *account, size_t bytes)
+static void *sampi_grammar_account_allocate(sampi_account *account, size_t bytes)
 {
-    if (!sampi_account_add(account, bytes)) return NULL;
+    if (!sampi_grammar_account_add(account, bytes)) return NULL;
     void *block = SAMP_MALLOC(bytes);
-    if (!block) sampi_account_subtract(account, bytes);
+    if (!block) sampi_grammar_account_subtract(account, bytes);
     return block;
 }
-static void sampi_account_free(sampi_account *account, void *block, size_t bytes)
+static void sampi_grammar_account_free(sampi_account *account, void *block, size_t bytes)
 {
-    if (block) sampi_account_subtract(account, bytes);
+    if (block) sampi_grammar_account_subtract(account, bytes);
     SAMP_FREE(block);
 }
 
 /* Makes room for `cap` elements of `width` bytes. The old block counts too until the elements have moved. */
-static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
+static bool sampi_grammar_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 {
     const size_t size = (size_t)cap * width;
-    if (!sampi_account_add(vec->account, size)) return false;
+    if (!sampi_grammar_account_add(vec->account, size)) return false;
     void *data = SAMP_MALLOC(size);
     if (!data) {
-        sampi_account_subtract(vec->account, size);
+        sampi_grammar_account_subtract(vec->account, size);
         return false;
     }
     if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
     SAMP_FREE(vec->data);
-    sampi_account_subtract(vec->account, vec->size);
+    sampi_grammar_account_subtract(vec->account, vec->size);
     vec->data = data;
     vec->cap = cap;
     vec->size = size;
@@ -236,36 +236,36 @@ static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
 }
 
 /* Doubles the array's room. If that exceeds the memory limit, a quarter is added instead. */
-static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
+static bool sampi_grammar_vec_grow(sampi_vec *vec, size_t width, int32_t least)
 {
     int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
     while (cap < least) cap *= 2;
-    if (sampi_vec_move(vec, width, cap)) return true;
+    if (sampi_grammar_vec_move(vec, width, cap)) return true;
     if (!vec->account || !vec->account->full) return false;
     if (some < least) some = least;
     if (some >= cap) return false;
     vec->account->full = false;
-    return sampi_vec_move(vec, width, some);
+    return sampi_grammar_vec_move(vec, width, some);
 }
 
 /* Adds `more` elements of `width` bytes at the end, which also increases vec->n. Returns the first new element; NULL if
    there is no memory, and then nothing has changed. */
-static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
+static void *sampi_grammar_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if ((vec->n + more > vec->cap || !vec->data) && !sampi_vec_grow(vec, width, vec->n + more)) return NULL;
+    if ((vec->n + more > vec->cap || !vec->data) && !sampi_grammar_vec_grow(vec, width, vec->n + more)) return NULL;
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
 
 /* Returns the address of element i; NULL if the array has no memory yet. */
-static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+static void *sampi_grammar_vec_at(const sampi_vec *vec, size_t width, int32_t i)
 {
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
 /* Returns an empty array that counts its memory in the same account as `other`. */
-static sampi_vec sampi_vec_like(const sampi_vec *other)
+static sampi_vec sampi_grammar_vec_like(const sampi_vec *other)
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
@@ -273,58 +273,61 @@ static sampi_vec sampi_vec_like(const sampi_vec *other)
     return vec;
 }
 
-static void sampi_vec_free(sampi_vec *vec)
+static void sampi_grammar_vec_free(sampi_vec *vec)
 {
     SAMP_FREE(vec->data);
-    sampi_account_subtract(vec->account, vec->size);
-    *vec = sampi_vec_like(vec);
+    sampi_grammar_account_subtract(vec->account, vec->size);
+    *vec = sampi_grammar_vec_like(vec);
 }
 
 /* Shrinks an array that uses less than a quarter of its memory. If the limit has no room for both blocks, the array
    stays as it is. */
-static void sampi_vec_trim(sampi_vec *vec, size_t width)
+static void sampi_grammar_vec_trim(sampi_vec *vec, size_t width)
 {
     const bool was_full = vec->account && vec->account->full;
-    if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
+    if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_grammar_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
     if (vec->account) vec->account->full = was_full;
 }
 
 /* Makes a hash table of int32_t with twice as many slots as `slots` has, but at least 64. All slots are free (-1). */
-static bool sampi_table_doubled(sampi_vec *made, const sampi_vec *slots)
+static bool sampi_grammar_table_doubled(sampi_vec *made, const sampi_vec *slots)
 {
-    sampi_vec more = sampi_vec_like(slots);
+    sampi_vec more = sampi_grammar_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
-    if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
+    if (!sampi_grammar_vec_add(&more, sizeof(int32_t), n)) return false;
     memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
     *made = more;
     return true;
 }
 
 /* Replaces a hash table by an empty one with twice as many slots. */
-static bool sampi_table_renew(sampi_vec *slots)
+static bool sampi_grammar_table_renew(sampi_vec *slots)
 {
     sampi_vec old = *slots;
-    if (!sampi_table_doubled(slots, &old)) return false;
-    sampi_vec_free(&old);
+    if (!sampi_grammar_table_doubled(slots, &old)) return false;
+    sampi_grammar_vec_free(&old);
     return true;
 }
 
-static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
-static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
-static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
+static sampi_expr *sampi_grammar_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
+static sampi_rule *sampi_grammar_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
+static const uint8_t *sampi_grammar_bytes_at(const sampi_tree *t, int32_t at)
+{
+    return (const uint8_t *)t->pool.data + at;
+}
 
 /* Returns whether nodes of this kind keep bytes in the pool. Two such nodes are equal if their bytes are equal; nodes
    of other kinds are equal if their numbers a, b and c are equal. */
-static bool sampi_in_pool(int kind)
+static bool sampi_grammar_in_pool(int kind)
 {
     return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
 }
 
-static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+static uint32_t sampi_grammar_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
-    if (sampi_in_pool(kind)) {
-        h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
+    if (sampi_grammar_in_pool(kind)) {
+        h ^= sampi_checksum(sampi_grammar_bytes_at(t, a), (size_t)b);
     } else {
         /* parts often have neighbouring numbers, whose bits must not cancel each other */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
@@ -335,18 +338,19 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
 
 /* Returns the hash table's slot of the node with these numbers, or the free slot for it; NULL if too many nodes
    collide. */
-static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+static sampi_node *sampi_grammar_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
     enum { PROBES = 128 };
     sampi_node *slots = (sampi_node *)t->slots.data;
-    uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_node_hash(t, kind, a, b, c) & mask;
+    uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_grammar_node_hash(t, kind, a, b, c) & mask;
     for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
         SAMPI_COUNT_STEPS(1);
         if (slots[i] < 0) return &slots[i];
-        const sampi_expr *e = sampi_at(t, slots[i]);
+        const sampi_expr *e = sampi_grammar_at(t, slots[i]);
         if (e->kind != kind || e->b != b) continue;
-        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
-                                : e->a == a && e->c == c)
+        if (sampi_grammar_in_pool(kind)
+                ? memcmp(sampi_grammar_bytes_at(t, e->a), sampi_grammar_bytes_at(t, a), (size_t)b) == 0
+                : e->a == a && e->c == c)
             return &slots[i];
     }
     return NULL;
@@ -359,8 +363,8 @@ static void sampi_tree_fill_slots(sampi_tree *t)
     sampi_node *slots = (sampi_node *)t->slots.data;
     const uint32_t mask = (uint32_t)t->slots.n - 1;
     for (sampi_node n = 0; n < t->nodes.n; n++) {
-        const sampi_expr *e = sampi_at(t, n);
-        uint32_t i = sampi_node_hash(t, e->kind, e->a, e->b, e->c) & mask;
+        const sampi_expr *e = sampi_grammar_at(t, n);
+        uint32_t i = sampi_grammar_node_hash(t, e->kind, e->a, e->b, e->c) & mask;
         for (; slots[i] >= 0; i = (i + 1) & mask) SAMPI_COUNT_STEPS(1);
         slots[i] = n;
     }
@@ -369,19 +373,20 @@ static void sampi_tree_fill_slots(sampi_tree *t)
 /* Makes the hash table larger and enters all nodes. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
-    if (!sampi_table_renew(&t->slots)) return false;
+    if (!sampi_grammar_table_renew(&t->slots)) return false;
     sampi_tree_fill_slots(t);
     return true;
 }
 
 /* Returns the recursion depth of functions that walk a node with these parts. They follow the right arms of SEQ and ALT
    in a loop; every other step to a child is a level. */
-static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
+static int32_t sampi_grammar_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
-    int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
+    int32_t depth = sampi_grammar_at(t, a)->depth +
+                    (kind != SAMPI_NODE_SEQ || sampi_grammar_at(t, a)->kind != SAMPI_NODE_SEQ);
     if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_GROUP && kind != SAMPI_NODE_NOT) {
-        int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
+        int32_t other = sampi_grammar_at(t, b)->depth + (kind == SAMPI_NODE_AND);
         if (other > depth) depth = other;
     }
     return depth;
@@ -389,30 +394,34 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
 
 /* Returns whether the node is a reference to a rule that is replaced by its body. Functions that walk a tree continue
    with the body. */
-static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
+static bool sampi_grammar_is_inline(const sampi_tree *t, const sampi_expr *e)
 {
-    return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
+    return e->kind == SAMPI_NODE_REF && !sampi_grammar_rule_at(t, e->a)->call;
 }
 
-static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+static bool sampi_grammar_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
 {
-    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+    return seen != SAMPI_EMPTY &&
+           (sampi_grammar_bytes_at(t, sampi_grammar_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* Returns all facts (SAMPI_FACT_*) that are known about a node now; sampi_add_facts adds some. */
-static int32_t sampi_facts_of(const sampi_tree *t, sampi_node n)
+/* Returns all facts (SAMPI_FACT_*) that are known about a node now; sampi_grammar_add_facts adds some. */
+static int32_t sampi_grammar_facts_of(const sampi_tree *t, sampi_node n)
 {
-    return sampi_at(t, n)->facts | (t->growth ? SAMPI_INT_GET(&t->growth->facts[n]) : 0);
+    return sampi_grammar_at(t, n)->facts | (t->growth ? SAMPI_INT_GET(&t->growth->facts[n]) : 0);
 }
-static void sampi_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
+static void sampi_grammar_add_facts(const sampi_tree *t, sampi_node n, int32_t known)
 {
     if (t->growth)
         SAMPI_INT_OR(&t->growth->facts[n], known);
     else
-        sampi_at(t, n)->facts |= (uint8_t)known;
+        sampi_grammar_at(t, n)->facts |= (uint8_t)known;
 }
 
-static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_facts_of(t, n) & SAMPI_FACT_DEAD; }
+static bool sampi_grammar_is_dead(const sampi_tree *t, sampi_node n)
+{
+    return sampi_grammar_facts_of(t, n) & SAMPI_FACT_DEAD;
+}
 
 /* The progress within a list of members, computed from a MEMBERS node. A slot is for one witness, a required member
    whose name is not listed; it is open until the witness comes. */
@@ -432,16 +441,16 @@ typedef struct sampi_list_progress {
 } sampi_list_progress;
 
 /* Returns whether each of n open slots can get a different kind of name that is not in the set `taken`. */
-static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
+static bool sampi_grammar_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
 {
     if (n == 0) return true;
     for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1)
-        if ((open[0] & ~taken & kind) && sampi_slots_fit(open + 1, n - 1, taken | kind)) return true;
+        if ((open[0] & ~taken & kind) && sampi_grammar_slots_fit(open + 1, n - 1, taken | kind)) return true;
     return false;
 }
 
 /* Computes the open slots of a list, and which members with names that are not listed may still come. */
-static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
+static void sampi_grammar_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
 {
     p->taken = 0;
     p->n_open = 0;
@@ -449,8 +458,8 @@ static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
     for (int32_t s = 0, i = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES; s < p->list.slots; s++) {
         uint32_t seen = 0, may = 0;
         for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1, i++) {
-            if (sampi_has_seen(t, p->seen, i)) seen |= kind;
-            if (!sampi_is_dead(t, p->member[i].node)) may |= kind;
+            if (sampi_grammar_has_seen(t, p->seen, i)) seen |= kind;
+            if (!sampi_grammar_is_dead(t, p->member[i].node)) may |= kind;
         }
         p->taken |= seen;
         if (seen) continue;
@@ -459,38 +468,38 @@ static void sampi_list_find_slots(const sampi_tree *t, sampi_list_progress *p)
     }
     p->must_come += p->n_open;
     p->may_come += p->n_open;
-    p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
+    p->dead |= !sampi_grammar_slots_fit(p->open, p->n_open, p->taken);
     p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
 }
 
 /* Computes the progress within a list from its MEMBERS node. */
-static sampi_list_progress sampi_list_progress_of(const sampi_tree *t, const sampi_expr *e)
+static sampi_list_progress sampi_grammar_list_progress_of(const sampi_tree *t, const sampi_expr *e)
 {
     sampi_list_progress p;
     p.list = *((const sampi_list *)t->lists.data + e->a);
-    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
+    p.member = (const sampi_member *)sampi_grammar_vec_at(&t->members, sizeof *p.member, p.list.first);
     p.seen = e->b;
     p.count = e->c / 2;
     p.must_come = p.may_come = 0;
     p.dead = false;
     for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
-        if (sampi_has_seen(t, p.seen, i)) continue;
-        bool dead = sampi_is_dead(t, p.member[i].node);
+        if (sampi_grammar_has_seen(t, p.seen, i)) continue;
+        bool dead = sampi_grammar_is_dead(t, p.member[i].node);
         p.must_come += p.member[i].required;
         p.may_come += !dead;
         p.dead |= dead && p.member[i].required;
     }
-    sampi_list_find_slots(t, &p);
-    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
+    sampi_grammar_list_find_slots(t, &p);
+    if (sampi_grammar_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
 /* Returns SAMPI_FACT_EMPTY if a list may end at the MEMBERS node e, SAMPI_FACT_DEAD if the list can never be
    completed, else neither; and SAMPI_FACT_COUNT if its number of members has bounds. e.c is twice the number of members
    that have come, + 1 if a separator was read behind them. The number is counted only as far as it matters. */
-static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_grammar_list_facts(const sampi_tree *t, const sampi_expr *e)
 {
-    const sampi_list_progress p = sampi_list_progress_of(t, e);
+    const sampi_list_progress p = sampi_grammar_list_progress_of(t, e);
     const bool enough = p.count >= p.list.least,
                more = p.list.other != SAMPI_NEVER || p.count + p.may_come >= p.list.least;
     const uint8_t counts = p.list.least > 1 || p.list.most < INT32_MAX ? SAMPI_FACT_COUNT : 0;
@@ -501,7 +510,7 @@ static uint8_t sampi_list_facts(const sampi_tree *t, const sampi_expr *e)
 /* Returns SAMPI_FACT_EMPTY if a number may end at the MULTIPLE node e, SAMPI_FACT_DEAD if it can never become a
    multiple, else 0. Decimal places that are not written count as zeros. Before the decimal point, more digits can
    always make the number a multiple. */
-static uint8_t sampi_multiple_facts(const sampi_expr *e)
+static uint8_t sampi_grammar_multiple_facts(const sampi_expr *e)
 {
     const int32_t phase = e->c % 8;
     /* the decimal places still to come can add less than `most`; counting stops once `most` reaches a */
@@ -517,7 +526,7 @@ static uint8_t sampi_multiple_facts(const sampi_expr *e)
 
 /* Computes the bits of sampi_expr.facts from a node's parts. A rule that calls itself without end does not count as
    dead. */
-static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
+static uint8_t sampi_grammar_node_facts(const sampi_tree *t, const sampi_expr *e)
 {
     const int32_t shared = SAMPI_FACT_CALLS | SAMPI_FACT_AND | SAMPI_FACT_COUNT,
                   passed = SAMPI_FACT_EMPTY | SAMPI_FACT_DEAD;
@@ -527,33 +536,35 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_EMPTY: return SAMPI_FACT_EMPTY;
         case SAMPI_NODE_TOKEN: return SAMPI_FACT_CALLS;
         case SAMPI_NODE_REF:
-            a = sampi_rule_at(t, e->a)->facts;
-            return (uint8_t)(sampi_is_inline(t, e) ? a : (a & passed) | SAMPI_FACT_CALLS);
-        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_facts(t, e) | SAMPI_FACT_CALLS);
+            a = sampi_grammar_rule_at(t, e->a)->facts;
+            return (uint8_t)(sampi_grammar_is_inline(t, e) ? a : (a & passed) | SAMPI_FACT_CALLS);
+        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_grammar_list_facts(t, e) | SAMPI_FACT_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
-            a = sampi_facts_of(t, e->a);
-            b = sampi_facts_of(t, e->b);
+            a = sampi_grammar_facts_of(t, e->a);
+            b = sampi_grammar_facts_of(t, e->b);
             /* `any`: the bits that a node has if one of its two parts has them */
             any = e->kind == SAMPI_NODE_ALT ? SAMPI_FACT_EMPTY : SAMPI_FACT_DEAD;
             all = passed & ~any; /* `all`: the bits that a node has only if both parts have them */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_FACT_AND;
             return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
-            a = sampi_facts_of(t, e->a);
+            a = sampi_grammar_facts_of(t, e->a);
             if (e->b == 0) a = (a & shared) | SAMPI_FACT_EMPTY;
             if (e->b > 1 || e->c > 1) a |= SAMPI_FACT_COUNT;
             return (uint8_t)(a & (shared | passed));
-        case SAMPI_NODE_NOT: a = sampi_facts_of(t, e->a); return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
-        case SAMPI_NODE_MULTIPLE: return sampi_multiple_facts(e);
+        case SAMPI_NODE_NOT:
+            a = sampi_grammar_facts_of(t, e->a);
+            return (uint8_t)((a & shared) | (~a & SAMPI_FACT_EMPTY));
+        case SAMPI_NODE_MULTIPLE: return sampi_grammar_multiple_facts(e);
         case SAMPI_NODE_PLACED: return SAMPI_FACT_AND | (e->c ? SAMPI_FACT_EMPTY : 0);
         case SAMPI_NODE_GROUP: /* see places.h */
             if (e->b > SAMPI_GROUP_BEGIN) return 0;
             if (e->b <= SAMPI_GROUP_WORD) return SAMPI_FACT_AND;
             if (e->b == SAMPI_GROUP_END) return SAMPI_FACT_CALLS;
             if (e->b >= SAMPI_GROUP_NOT_AHEAD && e->b <= SAMPI_GROUP_AHEAD)
-                return SAMPI_FACT_CALLS | (sampi_facts_of(t, e->a) & SAMPI_FACT_AND);
+                return SAMPI_FACT_CALLS | (sampi_grammar_facts_of(t, e->a) & SAMPI_FACT_AND);
             return SAMPI_FACT_CALLS | SAMPI_FACT_AND;
         default: return 0;
     }
@@ -561,7 +572,7 @@ static uint8_t sampi_node_facts(const sampi_tree *t, const sampi_expr *e)
 
 /* Reserves n elements of an array that never moves and has room for `cap`. Returns the index of the first reserved
    element; -1 if too few are free. Several threads may do so at the same time. */
-static int32_t sampi_reserve_elements(int32_t *used, int32_t n, int32_t cap)
+static int32_t sampi_grammar_reserve_elements(int32_t *used, int32_t n, int32_t cap)
 {
     for (;;) {
         const int32_t at = SAMPI_INT_GET(used);
@@ -580,27 +591,28 @@ static sampi_node sampi_tree_common(const sampi_tree *t, int kind, int32_t a, in
     enum { PROBES = 128 };
     sampi_node *slots = (sampi_node *)t->slots.data, made = -1;
     const uint32_t mask = (uint32_t)t->slots.n - 1;
-    uint32_t i = sampi_node_hash(t, kind, a, b, c) & mask;
+    uint32_t i = sampi_grammar_node_hash(t, kind, a, b, c) & mask;
     for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
         sampi_node at = SAMPI_INT_GET(&slots[i]);
         if (at < 0) {
             if (made < 0) {
-                const int32_t depth = sampi_node_depth(t, kind, a, b);
+                const int32_t depth = sampi_grammar_node_depth(t, kind, a, b);
                 if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
-                made = sampi_reserve_elements(&t->growth->n_nodes, 1, t->nodes.cap);
+                made = sampi_grammar_reserve_elements(&t->growth->n_nodes, 1, t->nodes.cap);
                 if (made < 0) break;
-                sampi_expr *e = sampi_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
-                expr.facts = sampi_node_facts(t, &expr);
+                sampi_expr *e = sampi_grammar_at(t, made), expr = { (uint8_t)kind, 0, (uint16_t)depth, a, b, c, 0 };
+                expr.facts = sampi_grammar_node_facts(t, &expr);
                 *e = expr;
                 SAMPI_INT_PUT(&t->growth->facts[made], 0);
             }
             if (SAMPI_INT_CAS(&slots[i], -1, made)) return made;
             at = SAMPI_INT_GET(&slots[i]);
         }
-        const sampi_expr *e = sampi_at(t, at);
+        const sampi_expr *e = sampi_grammar_at(t, at);
         if (e->kind != kind || e->b != b) continue;
-        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
-                                : e->a == a && e->c == c)
+        if (sampi_grammar_in_pool(kind)
+                ? memcmp(sampi_grammar_bytes_at(t, e->a), sampi_grammar_bytes_at(t, a), (size_t)b) == 0
+                : e->a == a && e->c == c)
             return at;
     }
     t->nodes.account->full = true;
@@ -616,16 +628,16 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     if (--t->spare < 0) return SAMP_E_RANGE;
     if (t->growth) return sampi_tree_common(t, kind, a, b, c);
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
-    sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
-    for (; !slot; slot = sampi_node_slot(t, kind, a, b, c)) {
+    sampi_node *slot = sampi_grammar_node_slot(t, kind, a, b, c);
+    for (; !slot; slot = sampi_grammar_node_slot(t, kind, a, b, c)) {
         if (t->slots.n / SLOTS > t->nodes.n) return SAMP_E_RANGE;
         if (!sampi_tree_rehash(t)) return SAMP_E_NOMEM;
     }
     if (*slot >= 0) return *slot;
-    int32_t depth = sampi_node_depth(t, kind, a, b);
+    int32_t depth = sampi_grammar_node_depth(t, kind, a, b);
     if (t->nodes.n >= SAMPI_MAX_NODES || depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
     t->spare -= SAMPI_NEW_NODE - 1;
-    sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
+    sampi_expr *e = (sampi_expr *)sampi_grammar_vec_add(&t->nodes, sizeof *e, 1);
     if (!e) return SAMP_E_NOMEM;
     e->kind = (uint8_t)kind;
     e->depth = (uint16_t)depth;
@@ -633,7 +645,7 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     e->b = b;
     e->c = c;
     e->state = 0;
-    e->facts = sampi_node_facts(t, e);
+    e->facts = sampi_grammar_node_facts(t, e);
     return *slot = t->nodes.n - 1;
 }
 
@@ -650,13 +662,13 @@ static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
 {
     if (t->growth) {
-        const int32_t at = sampi_reserve_elements(&t->growth->n_pool, (int32_t)n, t->pool.cap);
+        const int32_t at = sampi_grammar_reserve_elements(&t->growth->n_pool, (int32_t)n, t->pool.cap);
         *status = SAMP_E_NOMEM;
         t->pool.account->full |= at < 0;
         return at < 0 ? NULL : (uint8_t *)t->pool.data + at;
     }
     *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
-    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_grammar_vec_add(&t->pool, 1, (int32_t)n);
 }
 
 /* Returns the node of the kind TEXT or SET with these n bytes. */
@@ -681,10 +693,10 @@ static int sampi_tree_init(sampi_tree *t)
 
 static void sampi_tree_free(sampi_tree *t)
 {
-    sampi_vec_free(&t->nodes);
-    sampi_vec_free(&t->pool);
-    sampi_vec_free(&t->rules);
-    sampi_vec_free(&t->lists);
-    sampi_vec_free(&t->members);
-    sampi_vec_free(&t->slots);
+    sampi_grammar_vec_free(&t->nodes);
+    sampi_grammar_vec_free(&t->pool);
+    sampi_grammar_vec_free(&t->rules);
+    sampi_grammar_vec_free(&t->lists);
+    sampi_grammar_vec_free(&t->members);
+    sampi_grammar_vec_free(&t->slots);
 }

@@ -10,33 +10,33 @@
 /* How the item that is being read compares with those before it: it is the beginning of none; of one; it equals one. */
 enum { SAMPI_NEW, SAMPI_BEGINS, SAMPI_CAME };
 
-static bool sampi_is_gap(uint8_t byte)
+static bool sampi_grammar_is_gap(uint8_t byte)
 {
     return byte == ' ' || byte == ',' || byte == '[' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 /* Appends bytes to the text, if it is needed. */
-static void sampi_read_text(sampi_matcher *m, const uint8_t *bytes, size_t n)
+static void sampi_grammar_read_text(sampi_matcher *m, const uint8_t *bytes, size_t n)
 {
-    void *room = n && m->grammar->unique ? sampi_append(&m->d, &m->text, 1, (int32_t)n) : NULL;
+    void *room = n && m->grammar->unique ? sampi_grammar_append(&m->d, &m->text, 1, (int32_t)n) : NULL;
     if (room) memcpy(room, bytes, n);
 }
 
 /* Finds the next item of an array in the text from *at on. Sets *from to its beginning and *at to its end. Returns false
    if there is none before `end`. */
-static bool sampi_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
+static bool sampi_grammar_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
 {
     int32_t i = *at;
-    while (i < end && sampi_is_gap(text[i])) i++;
+    while (i < end && sampi_grammar_is_gap(text[i])) i++;
     const bool any = i < end, quoted = any && text[i] == '"';
-    for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_is_gap(text[i])); i++)
+    for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_grammar_is_gap(text[i])); i++)
         if (quoted && text[i] == '\\') i++;
     *at = i + quoted;
     return any;
 }
 
 /* Compares the first n bytes of an item with the whole value of an earlier one. Returns SAMPI_NEW and so on. */
-static int sampi_compare_value(const uint8_t *value, int32_t n_value, const uint8_t *text, int32_t n)
+static int sampi_grammar_compare_value(const uint8_t *value, int32_t n_value, const uint8_t *text, int32_t n)
 {
     const bool number = value[0] == '-' || (value[0] >= '0' && value[0] <= '9');
     bool point = false;
@@ -63,68 +63,70 @@ static int sampi_compare_value(const uint8_t *value, int32_t n_value, const uint
 /* Compares the item that begins at byte `item` of the text, as far as it was read, with an earlier one. If it is the
    beginning of that, or equal, the earlier one's place is pushed on the stack. *how becomes the larger one of itself and
    the result. */
-static void sampi_compare_item(sampi_matcher *m, int32_t from, int32_t to, int32_t item, int *how)
+static void sampi_grammar_compare_item(sampi_matcher *m, int32_t from, int32_t to, int32_t item, int *how)
 {
     const uint8_t *text = (const uint8_t *)m->text.data;
-    const int one = sampi_compare_value(text + from, to - from, text + item, m->text.n - item);
-    if (one != SAMPI_NEW) sampi_work_push_pair(&m->d, from, to);
+    const int one = sampi_grammar_compare_value(text + from, to - from, text + item, m->text.n - item);
+    if (one != SAMPI_NEW) sampi_grammar_work_push_pair(&m->d, from, to);
     if (one > *how) *how = one;
 }
 
 /* Compares an item with all before it in the array that begins at byte `array`. */
-static int sampi_compare_items(sampi_matcher *m, int32_t array, int32_t item)
+static int sampi_grammar_compare_items(sampi_matcher *m, int32_t array, int32_t item)
 {
     int how = SAMPI_NEW;
-    sampi_charge(&m->d, (item - array) / 32);
-    for (int32_t at = array, from; sampi_next_value((const uint8_t *)m->text.data, item, &at, &from);)
-        sampi_compare_item(m, from, at, item, &how);
+    sampi_grammar_charge(&m->d, (item - array) / 32);
+    for (int32_t at = array, from; sampi_grammar_next_value((const uint8_t *)m->text.data, item, &at, &from);)
+        sampi_grammar_compare_item(m, from, at, item, &how);
     return how;
 }
 
 /* Compares an item, after one more byte of it, with those whose places are on the stack from index `first` on. */
-static int sampi_compare_again(sampi_matcher *m, int32_t first, int32_t item)
+static int sampi_grammar_compare_again(sampi_matcher *m, int32_t first, int32_t item)
 {
     int how = SAMPI_NEW;
     const int32_t end = m->d.work.n;
-    sampi_charge(&m->d, (end - first) / 8);
+    sampi_grammar_charge(&m->d, (end - first) / 8);
     for (int32_t i = first; i < end; i += 2) {
         const sampi_node *place = (const sampi_node *)m->d.work.data + i;
-        sampi_compare_item(m, place[0], place[1], item, &how);
+        sampi_grammar_compare_item(m, place[0], place[1], item, &how);
     }
     return how;
 }
 
 /* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is; -1 if it is none. */
-static int32_t sampi_array_of(const sampi_matcher *m, int32_t frame)
+static int32_t sampi_grammar_array_of(const sampi_matcher *m, int32_t frame)
 {
-    const sampi_frame *f = sampi_frame_at(m, frame);
-    if (frame == 0 || sampi_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
-    return sampi_frame_at(m, sampi_edge_at(m, f->edge)->frame)->from;
+    const sampi_frame *f = sampi_grammar_frame_at(m, frame);
+    if (frame == 0 || sampi_grammar_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
+    return sampi_grammar_frame_at(m, sampi_grammar_edge_at(m, f->edge)->frame)->from;
 }
 
 /* Returns whether a frame is an item that its array has already. */
-static bool sampi_came_before(sampi_matcher *m, int32_t frame)
+static bool sampi_grammar_came_before(sampi_matcher *m, int32_t frame)
 {
-    const int32_t array = sampi_array_of(m, frame), bottom = m->d.work.n;
-    const bool came = array >= 0 && sampi_compare_items(m, array, sampi_frame_at(m, frame)->from) == SAMPI_CAME;
+    const int32_t array = sampi_grammar_array_of(m, frame), bottom = m->d.work.n;
+    const bool came = array >= 0 &&
+                      sampi_grammar_compare_items(m, array, sampi_grammar_frame_at(m, frame)->from) == SAMPI_CAME;
     m->d.work.n = bottom;
     return came;
 }
 
 /* Returns whether an item that was read up to `state` can become one that differs from all before it. It compares as
    `how` says with those whose places are on the stack from index `first` on. At most `depth` bytes are tried. */
-static bool sampi_can_differ(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first, int32_t depth)
+static bool sampi_grammar_can_differ(sampi_matcher *m, int32_t state, int32_t item, int how, int32_t first,
+                                     int32_t depth)
 {
     const int32_t bottom = m->d.work.n;
     bool differs = how == SAMPI_NEW ||
-                   (how == SAMPI_BEGINS && (sampi_dfa_state_at(m, state)->flags & SAMPI_STATE_ENDS));
+                   (how == SAMPI_BEGINS && (sampi_grammar_dfa_state_at(m, state)->flags & SAMPI_STATE_ENDS));
     for (int32_t b = 0; b < 256 && !differs && depth > 0; b++) {
         const uint8_t byte = (uint8_t)b;
-        const int32_t next = sampi_next(m, state, byte);
-        if (!next || !sampi_step(&m->d)) continue;
-        sampi_read_text(m, &byte, 1);
-        const int now = m->d.status ? SAMPI_CAME : sampi_compare_again(m, first, item);
-        differs = sampi_can_differ(m, next, item, now, bottom, depth - 1);
+        const int32_t next = sampi_grammar_next(m, state, byte);
+        if (!next || !sampi_grammar_step(&m->d)) continue;
+        sampi_grammar_read_text(m, &byte, 1);
+        const int now = m->d.status ? SAMPI_CAME : sampi_grammar_compare_again(m, first, item);
+        differs = sampi_grammar_can_differ(m, next, item, now, bottom, depth - 1);
         m->d.work.n = bottom;
         m->text.n--;
     }
@@ -134,12 +136,13 @@ static bool sampi_can_differ(sampi_matcher *m, int32_t state, int32_t item, int 
 enum { SAMPI_DIFFERS_WITHIN = 1000 }; /* how far an item that goes on like an earlier one is followed */
 
 /* Returns whether an item of the parser need not become a value that came before. */
-static bool sampi_item_can_differ(sampi_matcher *m, int32_t state, int32_t frame)
+static bool sampi_grammar_item_can_differ(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    const int32_t array = sampi_array_of(m, frame), item = sampi_frame_at(m, frame)->from, first = m->d.work.n;
+    const int32_t array = sampi_grammar_array_of(m, frame), item = sampi_grammar_frame_at(m, frame)->from,
+                  first = m->d.work.n;
     if (array < 0) return true;
-    const int how = sampi_compare_items(m, array, item);
-    const bool differs = sampi_can_differ(m, state, item, how, first, SAMPI_DIFFERS_WITHIN);
+    const int how = sampi_grammar_compare_items(m, array, item);
+    const bool differs = sampi_grammar_can_differ(m, state, item, how, first, SAMPI_DIFFERS_WITHIN);
     m->d.work.n = first;
     return differs;
 }

@@ -8,9 +8,9 @@
 
    There are two tries, one after the other. The first trie has the plain tokens: those of whole characters that JSON
    strings contain without an escape. Grammars mostly allow such characters by kinds: all letters, say, or all but
-   spaces. So each character has one of 16 kinds (sampi_kind_of), and the other parts of the index list tokens by their
-   kinds. With these lists many tokens are allowed at once, without a walk. The index is an array of 32-bit words, in
-   this order:
+   spaces. So each character has one of 16 kinds (sampi_grammar_kind_of), and the other parts of the index list tokens
+   by their kinds. With these lists many tokens are allowed at once, without a walk. The index is an array of 32-bit
+   words, in this order:
 
        head       see below
        plain      a set of bits: the tokens of the first trie
@@ -39,7 +39,7 @@ struct samp_vocab_index {
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: the number of words in a mask */
     uint32_t n_groups, n_listed, deepest;       /* deepest: the number of bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
-    uint8_t kind_of[256]; /* the result of sampi_kind_of for each byte */
+    uint8_t kind_of[256]; /* the result of sampi_grammar_kind_of for each byte */
 };
 
 /* A token with its bytes, used while the tries are made. */
@@ -55,7 +55,7 @@ typedef struct sampi_sort_range {
 } sampi_sort_range;
 
 /* Returns whether a sorts before b. Both must have the same first `depth` bytes. */
-static bool sampi_token_text_before(const sampi_token_text *a, const sampi_token_text *b, uint32_t depth)
+static bool sampi_grammar_token_text_before(const sampi_token_text *a, const sampi_token_text *b, uint32_t depth)
 {
     const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
     const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
@@ -63,12 +63,12 @@ static bool sampi_token_text_before(const sampi_token_text *a, const sampi_token
 }
 
 /* Sorts a few tokens by insertion sort. All of them must have the same first `depth` bytes. */
-static void sampi_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
+static void sampi_grammar_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
 {
     for (size_t i = 1; i < n; i++) {
         const sampi_token_text x = p[i];
         size_t k = i;
-        for (; k > 0 && sampi_token_text_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        for (; k > 0 && sampi_grammar_token_text_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
         p[k] = x;
     }
 }
@@ -76,7 +76,7 @@ static void sampi_sort_few(sampi_token_text *p, size_t n, uint32_t depth)
 /* Sorts tokens by their bytes: a radix sort that splits tokens with equal beginnings by their next byte (0: no next
    byte). Ranges to split wait in a list, so no set of tokens makes it slow or its recursion deep. `room` has n
    elements. */
-static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
+static int sampi_grammar_sort_token_texts(sampi_token_text *p, sampi_token_text *room, size_t n)
 {
     enum { FEW = 16 };
     int status = SAMP_OK;
@@ -86,7 +86,7 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
     for (;;) {
         sampi_token_text *at = p + now.first;
         if (now.n < FEW) {
-            sampi_sort_few(at, now.n, now.depth);
+            sampi_grammar_sort_few(at, now.n, now.depth);
             if (todo.n == 0) break;
             now = ((const sampi_sort_range *)todo.data)[--todo.n];
             continue;
@@ -103,7 +103,7 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
         memcpy(at, room, now.n * sizeof *at);
         for (size_t c = 1; c < 257 && !status; c++) { /* range 0 is left out: tokens without a next byte are equal */
             if (end[c] - end[c - 1] < 2) continue;
-            sampi_sort_range *more = (sampi_sort_range *)sampi_vec_add(&todo, sizeof *more, 1);
+            sampi_sort_range *more = (sampi_sort_range *)sampi_grammar_vec_add(&todo, sizeof *more, 1);
             if (!more) {
                 status = SAMP_E_NOMEM;
                 break;
@@ -115,13 +115,13 @@ static int sampi_sort_token_texts(sampi_token_text *p, sampi_token_text *room, s
         if (status || todo.n == 0) break;
         now = ((const sampi_sort_range *)todo.data)[--todo.n];
     }
-    sampi_vec_free(&todo);
+    sampi_grammar_vec_free(&todo);
     return status;
 }
 
 /* Returns whether the token is plain: it has only whole UTF-8 characters, and no control character, quote or
    backslash. */
-static bool sampi_token_text_is_plain(const sampi_token_text *p)
+static bool sampi_grammar_token_text_is_plain(const sampi_token_text *p)
 {
     for (uint32_t i = 0; i < p->n;) {
         uint8_t c = p->bytes[i];
@@ -148,7 +148,7 @@ static bool sampi_token_text_is_plain(const sampi_token_text *p)
 static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t n, uint32_t *path)
 {
     uint32_t depth = 0, first = (uint32_t)words->n / 2;
-    uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
+    uint32_t *root = (uint32_t *)sampi_grammar_vec_add(words, 4, 2);
     if (!root) return SAMP_E_NOMEM;
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
@@ -163,7 +163,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
             if (depth == 0) return SAMP_OK;
         }
         for (depth = same; depth < p[i].n;) {
-            uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
+            uint32_t *node = (uint32_t *)sampi_grammar_vec_add(words, 4, 2);
             if (!node) return SAMP_E_NOMEM;
             if (words->n / 2 >= SAMPI_MAX_TRIE) return SAMP_E_RANGE;
             node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
@@ -177,7 +177,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
 /* Returns the kind (0 to 15) of a character by its first byte. Letters have four kinds, because some patterns allow
    only hexadecimal digits. Punctuation marks that patterns often name have a kind each. All other ASCII characters
    share one kind, and so do all characters outside of ASCII. */
-static uint32_t sampi_kind_of(uint8_t byte)
+static uint32_t sampi_grammar_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
     if (byte >= 0x80) return 15;
@@ -208,7 +208,7 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     for (uint32_t i = 0; i < index->n_nodes; i++)
         if ((index->nodes[2 * (size_t)i + 1] & 1023) > index->deepest)
             index->deepest = index->nodes[2 * (size_t)i + 1] & 1023;
-    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
+    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_grammar_kind_of((uint8_t)b);
 }
 
 /* Returns the number of 32-bit words of an index with this head. */
@@ -224,7 +224,7 @@ typedef struct sampi_keyed_token {
 } sampi_keyed_token;
 
 /* Sorts tokens by their keys, 8 bits in each pass; tokens with equal keys keep their order. `room` has n elements. */
-static void sampi_sort_keyed_tokens(sampi_keyed_token *p, sampi_keyed_token *room, size_t n)
+static void sampi_grammar_sort_keyed_tokens(sampi_keyed_token *p, sampi_keyed_token *room, size_t n)
 {
     for (uint32_t shift = 0; shift < 32; shift += 8) { /* the number of passes is even, so the result is in p */
         size_t at[257] = { 0 };
@@ -246,15 +246,15 @@ static int sampi_index_groups(sampi_vec *words, const sampi_token_text *pieces, 
     for (size_t i = 0; i < n; i++) {
         uint32_t kinds = 0, length = 0;
         for (uint32_t k = 0; k < pieces[i].n; k++) {
-            kinds |= 1u << sampi_kind_of(pieces[i].bytes[k]);
+            kinds |= 1u << sampi_grammar_kind_of(pieces[i].bytes[k]);
             length += (pieces[i].bytes[k] & 0xc0) != 0x80;
         }
         p[i].key = kinds << 8 | (length < 255 ? length : 255);
         p[i].token = pieces[i].token;
     }
-    sampi_sort_keyed_tokens(p, p + n, n);
+    sampi_grammar_sort_keyed_tokens(p, p + n, n);
     for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
-    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
+    uint32_t *at = (uint32_t *)sampi_grammar_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
     if (at) {
         uint32_t *listed = at + 2 * (size_t)n_groups + 2;
         for (size_t i = 0; i < n; i++) {
@@ -287,7 +287,7 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
         path[depth] = 0;
         if (i == 0) return;
         const uint32_t longest = (below[i] >> 16) + ((byte & 0xc0) != 0x80), other = path[depth - 1];
-        path[depth - 1] = ((below[i] | other | 1u << sampi_kind_of(byte)) & SAMPI_ALL_KINDS) |
+        path[depth - 1] = ((below[i] | other | 1u << sampi_grammar_kind_of(byte)) & SAMPI_ALL_KINDS) |
                           (longest > other >> 16 ? longest : other >> 16) << 16;
     }
 }
@@ -309,7 +309,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_token_text *piec
         pieces[n++] = p;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!sampi_token_text_is_plain(&pieces[i])) continue;
+        if (!sampi_grammar_token_text_is_plain(&pieces[i])) continue;
         sampi_token_text t = pieces[i];
         pieces[i] = pieces[*n_plain];
         pieces[(*n_plain)++] = t;
@@ -325,7 +325,7 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_to
     if (status) return status;
     uint32_t n_mask = ((uint32_t)vocab->n_vocab + 31) / 32;
     int32_t head = SAMPI_INDEX_HEAD + 2 * (int32_t)n_mask;
-    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, head);
+    uint32_t *at = (uint32_t *)sampi_grammar_vec_add(words, 4, head);
     if (!at) return SAMP_E_NOMEM;
     memset(at, 0, (size_t)head * 4);
     for (size_t i = 0; i < n; i++) {
@@ -335,15 +335,15 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_to
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    status = sampi_sort_token_texts(pieces, pieces + vocab->n_vocab, n_plain);
-    if (!status) status = sampi_sort_token_texts(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    status = sampi_grammar_sort_token_texts(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_grammar_sort_token_texts(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
     if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
     uint32_t n_first = (uint32_t)nodes.n / 2;
     if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
-    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, (int32_t)n_first + nodes.n);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_grammar_vec_add(words, 4, (int32_t)n_first + nodes.n);
     if (room) {
         sampi_index_below((const uint32_t *)nodes.data, n_first, room, path);
         memcpy(room + n_first, nodes.data, (size_t)nodes.n * 4);
@@ -354,7 +354,7 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_to
     at[1] = (uint32_t)vocab->n_vocab;
     at[2] = (uint32_t)nodes.n / 2;
     at[3] = n_first;
-    sampi_vec_free(&nodes);
+    sampi_grammar_vec_free(&nodes);
     if (status) return status;
     uint64_t sum = sampi_checksum(at + SAMPI_INDEX_HEAD, ((size_t)words->n - SAMPI_INDEX_HEAD) * 4);
     at[4] = (uint32_t)sum;
@@ -391,7 +391,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     SAMP_FREE(pieces);
     SAMP_FREE(path);
     if (why) {
-        sampi_vec_free(&words);
+        sampi_grammar_vec_free(&words);
         SAMP_FREE(index);
         return sampi_index_fail(status, why);
     }

@@ -5,7 +5,7 @@
    changed it. If one set fails, no set is used, and samplers carry SAMP_E_UNSUPPORTED.
 
    The choice is a global (sampi_chosen). samp_isa_force may change it between any two tokens, because all sets give the
-   same tokens. A draw uses the set with which it began (sampi_open_row). */
+   same tokens. A draw uses the set with which it began (sampi_row_open_row). */
 
 /* The initialiser of a set of kernels, by its instruction set. `long` names the set whose expf this set uses: sets of
    four lanes have no expf, because libm's is as fast. */

@@ -5,12 +5,12 @@
    copies in life/copy.h.
 
    A chain may have chains as members, so functions walk it recursively. An apply first notes the state of every member
-   (sampi_save_state). At its end sampi_end_draw either advances the position of the outermost sampler or restores the
-   noted state. An accept calls custom samplers first, because only they can refuse a token. */
+   (sampi_life_save_state). At its end sampi_life_end_draw either advances the position of the outermost sampler or
+   restores the noted state. An accept calls custom samplers first, because only they can refuse a token. */
 
 /* Returns the member that masks a row before other members see it (a grammar, for example: its kind has the hook
    `mask`), or NULL. Only a chain's first member that can change the row can be such a member. */
-static sampi_sampler *sampi_first_mask(sampi_sampler *s)
+static sampi_sampler *sampi_life_first_mask(sampi_sampler *s)
 {
     while (sampi_is_chain(s)) {
         int32_t i = 0, all = sampi_n_active(s);
@@ -23,47 +23,47 @@ static sampi_sampler *sampi_first_mask(sampi_sampler *s)
 
 /* Is a row of n logits shorter than a vocabulary that s or one of its members reads? The tokens that are missing may
    include a grammar's end, so such a row is not sampled. */
-static bool sampi_is_short(const sampi_sampler *s, size_t n)
+static bool sampi_life_is_short(const sampi_sampler *s, size_t n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_is_short(s->u.chain.item[i], n)) return true;
+        if (sampi_life_is_short(s->u.chain.item[i], n)) return true;
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     const samp_vocab *vocab = hooks->vocab && !s->off && !s->status ? hooks->vocab(s) : NULL;
     return vocab && vocab->n_vocab > 0 && (size_t)vocab->n_vocab > n;
 }
 
-/* Does an apply use random numbers, so that the position advances? sampi_end_draw and samp_get_seed ask the outermost
-   sampler. A sampler that is off does not draw. One that draws only sometimes (xtc) counts as if it always drew, so
-   that the position depends on the settings alone. */
-static bool sampi_draws(const sampi_sampler *s)
+/* Does an apply use random numbers, so that the position advances? sampi_life_end_draw and samp_get_seed ask the
+   outermost sampler. A sampler that is off does not draw. One that draws only sometimes (xtc) counts as if it always
+   drew, so that the position depends on the settings alone. */
+static bool sampi_life_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_draws(s->u.chain.item[i])) return true;
+        if (sampi_life_draws(s->u.chain.item[i])) return true;
     return sampi_traits_of(s->kind)->stream && !s->off;
 }
 
 /* Notes the state that a draw may change, of s and all its members, in their records (now.drawn, before);
-   sampi_restore_state goes back to it. Each draw and each apply begins with this call, and the GPU's host calls it
+   sampi_life_restore_state goes back to it. Each draw and each apply begins with this call, and the GPU's host calls it
    before a draw that may fail. */
-static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
+static SAMPI_CALLED void sampi_life_save_state(sampi_sampler *s)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_life_save_state(s->u.chain.item[i]);
     sampi_note_mt(s);
     s->before = s->now;
 }
 
-/* Restores the state that sampi_save_state has noted: after a draw that failed, or whose token a custom sampler
+/* Restores the state that sampi_life_save_state has noted: after a draw that failed, or whose token a custom sampler
    refused. The caller restores the position. */
-static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
+static SAMPI_COLD void sampi_life_restore_state(sampi_sampler *s)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_life_restore_state(s->u.chain.item[i]);
     s->now = s->before;
     sampi_restore_mt(s);
 }
 
 /* Has a short array the same id twice? Each id sets a bit. If the bit was set before, by this id or by another, the id
    is compared with all ids before it. */
-static bool sampi_has_doubled_few(const samp_token_data_array *cur)
+static bool sampi_life_has_doubled_few(const samp_token_data_array *cur)
 {
     enum { BITS = 1 << 12 };
     uint32_t seen[BITS / 32] = { 0 };
@@ -78,11 +78,11 @@ static bool sampi_has_doubled_few(const samp_token_data_array *cur)
 
 /* Has an array the same id twice? All ids are in [0, SAMP_MAX_VOCAB). The function marks the ids of a window of 2^16
    ids in a bitmap, then moves the window to the smallest id above it: two walks over an array of 128k tokens. */
-static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
+static SAMPI_COLD bool sampi_life_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
     uint32_t seen[WINDOW / 32];
-    if (cur->size <= SAMPI_TILE) return sampi_has_doubled_few(cur);
+    if (cur->size <= SAMPI_TILE) return sampi_life_has_doubled_few(cur);
     for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
         memset(seen, 0, sizeof seen);
         next = SAMP_MAX_VOCAB;
@@ -98,20 +98,20 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
 }
 
 /* Calls a custom sampler's apply. Returns its status; SAMP_E_RANGE if the user's function left more candidates than
-   before or another array. sampi_check_left then checks the candidates themselves, which takes little time beside what
-   the user's function does with them. */
-static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
+   before or another array. sampi_life_check_left then checks the candidates themselves, which takes little time
+   beside what the user's function does with them. */
+static SAMPI_COLD int sampi_life_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     size_t size = cur->size;
-    int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
+    int status = sampi_life_user_status(s->base.iface->apply(&s->base, cur));
     return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
 }
 
 /* Checks the candidates that a custom sampler has left: no logit may be NaN, all ids must be in [0, SAMP_MAX_VOCAB),
    and no id may occur twice (if the ids ascend, this needs no search). The function that draws checks whether the
    selected id is in the row's vocabulary (sampi_accept_selected). */
-static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD SAMPI_CALLED int sampi_life_check_left(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     bool ascending = true;
@@ -125,7 +125,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
         ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
     }
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
-    return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
+    return !ascending && sampi_life_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* The samplers that a draw or an apply has run so far in the chain. */
@@ -138,12 +138,13 @@ typedef struct sampi_ordinals {
 } sampi_ordinals;
 
 /* Applies a built-in sampler that is on, to an array that the caller has checked. */
-static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
+static int sampi_life_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position,
+                                  sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal->next[s->kind]++;
-    if (ordinal->work && cur->size <= ordinal->work->n) s->at_memory = sampi_memory_of(ordinal->work);
+    if (ordinal->work && cur->size <= ordinal->work->n) s->at_memory = sampi_row_memory_of(ordinal->work);
     s->at_end = ordinal->ends_draw;
     /* the array stays good, unless s may mask tokens */
     ordinal->is_checked = traits->flags & (SAMPI_DROPS | SAMPI_SELECTS | SAMPI_MASKS_NONE);
@@ -164,10 +165,10 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
    A sampler that does not select undoes an earlier selection, even if the selected candidate remains, so that a chain
    draws a token from every row or from no row. llama.cpp keeps the index of the selection, whatever candidate is at
    that index now.
-   sampi_apply_steps calls this function for a whole chain; the fast path and the GPU's host call it for members that
-   they do not run themselves. It may change the array, and each member's `now`, mt19937, at_position and at_ordinal.
-   After an error the caller restores the members, and the array may be half changed. */
-static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
+   sampi_life_apply_steps calls this function for a whole chain; the fast path and the GPU's host call it for members
+   that they do not run themselves. It may change the array, and each member's `now`, mt19937, at_position and
+   at_ordinal. After an error the caller restores the members, and the array may be half changed. */
+static int sampi_life_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
@@ -176,21 +177,21 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
         const bool ends = ordinal->ends_draw;
         for (int32_t i = 0, all = sampi_n_active(s); i < all && !status; i++) {
             ordinal->ends_draw = ends && i + 1 == all;
-            status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
+            status = sampi_life_run(s->u.chain.item[i], cur, position, ordinal);
         }
         return status;
     }
     if (sampi_is_custom(s)) {
         ordinal->is_checked = false;
-        return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
+        return (status = sampi_life_call_custom(s, cur)) ? status : sampi_life_check_left(s, cur);
     }
     if ((!ordinal->is_checked && (status = sampi_check(cur))) || sampi_idles(s)) return status;
-    return sampi_run_checked(s, cur, position, ordinal);
+    return sampi_life_run_checked(s, cur, position, ordinal);
 }
 
 /* Checks the selection: a custom sampler may have written any index, and a later sampler may have masked the token.
    SAMP_E_UNSUPPORTED: no sampler of the chain selects. */
-static int sampi_check_selected(const samp_token_data_array *cur)
+static int sampi_life_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
@@ -198,11 +199,11 @@ static int sampi_check_selected(const samp_token_data_array *cur)
 
 /* Ends a draw of any executor: advances the position of the outermost sampler s, or restores the noted state if
    `status` is an error. Returns `status`. */
-static int sampi_end_draw(sampi_sampler *s, int status)
+static int sampi_life_end_draw(sampi_sampler *s, int status)
 {
     if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
+        sampi_life_restore_state(s);
+    else if (sampi_life_draws(s))
         s->position++;
     return status;
 }
@@ -210,23 +211,23 @@ static int sampi_end_draw(sampi_sampler *s, int status)
 /* Applies a sampler or a whole chain step by step; this defines samp_apply. After an error the samplers' state is
    unchanged. The array is checked before an edit of the sampler is counted and before anything is written. Built-in
    samplers check the array too; the check here is for chains that begin with a custom sampler, which does not. */
-static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
+static int sampi_life_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_ordinals ordinal = { { 0 }, false, false, false, s ? &s->work : NULL };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
-    sampi_moves(s);
-    sampi_save_state(s);
-    return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
+    sampi_life_moves(s);
+    sampi_life_save_state(s);
+    return sampi_life_end_draw(s, sampi_life_run(s, cur, s->position, &ordinal));
 }
 
 /* Takes a token back in the custom samplers of s that have accepted it and have a rollback function, because another
    custom sampler has refused the token. */
-static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
+static SAMPI_COLD void sampi_life_unaccept(sampi_sampler *s)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_life_unaccept(s->u.chain.item[i]);
     if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
 }
 
@@ -235,14 +236,14 @@ static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
    accept hooks of built-in samplers, and adds the token to the list prev of chains. Built-in samplers that are off are
    not called; when they are switched on, they learn the tokens from the chain's prev. samp_accept and the GPU's host
    make both rounds. */
-static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
+static int sampi_life_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
     if (sampi_is_custom(s) && custom && s->base.iface->accept)
-        status = sampi_user_status(s->base.iface->accept(&s->base, token));
+        status = sampi_life_user_status(s->base.iface->accept(&s->base, token));
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++) {
-        status = sampi_accept(s->u.chain.item[i], token, custom);
-        for (int32_t k = 0; status && k < i; k++) sampi_unaccept(s->u.chain.item[k]);
+        status = sampi_life_accept(s->u.chain.item[i], token, custom);
+        for (int32_t k = 0; status && k < i; k++) sampi_life_unaccept(s->u.chain.item[k]);
     }
     if (custom || sampi_is_custom(s)) return status;
     if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
@@ -261,11 +262,11 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
     if (status) return status;
-    sampi_moves(s);
-    status = sampi_accept(s, token, true);
+    sampi_life_moves(s);
+    status = sampi_life_accept(s, token, true);
     if (status) return status;
-    sampi_accept(s, token, false);
-    sampi_moved(s);
+    sampi_life_accept(s, token, false);
+    sampi_life_moved(s);
     s->perf.n_accept++;
     return SAMP_OK;
 }
@@ -294,7 +295,7 @@ SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 }
 
 /* Frees a member that its chain gives up. */
-static SAMPI_COLD void sampi_free_member(sampi_sampler *s)
+static SAMPI_COLD void sampi_life_free_member(sampi_sampler *s)
 {
     s->owner = NULL;
     samp_free(&s->base);
@@ -302,7 +303,7 @@ static SAMPI_COLD void sampi_free_member(sampi_sampler *s)
 
 static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
 {
-    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_free_member(s->u.chain.item[i]);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_life_free_member(s->u.chain.item[i]);
     SAMP_FREE(s->u.chain.item);
     SAMP_FREE(s->u.chain.prev);
 }

@@ -9,7 +9,7 @@
 /* Clones a chain member by member. Returns NULL if memory runs out; all that was made is then freed. Members are
    appended by sampi_chain_push, because samp_chain_add would set the random source, which starts it again from the
    seed. */
-static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
+static samp_sampler *sampi_life_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
     bool good = c && samp_set_n_prev(&c->base, s->u.chain.ring.cap) == SAMP_OK;
@@ -35,7 +35,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 
 /* Clones a sampler by a copy of its bytes. The workspace, rollback's records, the owner and a running draft belong to
    the original alone, so they are cleared in the copy. */
-static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
+static SAMPI_COLD samp_sampler *sampi_life_clone_bytes(const sampi_sampler *s)
 {
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
@@ -58,7 +58,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     if (!s) return NULL;
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
-    samp_sampler *copy = hooks->clone ? hooks->clone(s) : sampi_clone_bytes(s);
+    samp_sampler *copy = hooks->clone ? hooks->clone(s) : sampi_life_clone_bytes(s);
     if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
     samp_free(copy);
     return NULL;
@@ -98,9 +98,9 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s || !sampi_draws(s)) return 0;
+    if (!s || !sampi_life_draws(s)) return 0;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
-        if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
+        if (sampi_life_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
     return s->seed;
 }
 

@@ -41,7 +41,7 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 
 /* Returns the effect on a selection of the samplers that run before index i of the chain c; members of the chains
    around c are included. */
-static SAMPI_COLD sampi_effect sampi_effect_before(const sampi_sampler *c, int32_t i)
+static SAMPI_COLD sampi_effect sampi_life_effect_before(const sampi_sampler *c, int32_t i)
 {
     sampi_effect effect = SAMPI_NO_EFFECT;
     for (; c; c = c->owner) {
@@ -68,7 +68,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     bool outside = i < 0 || i > c->u.chain.n;
     if (outside ||
-        (sampi_effect_on_selection(s, c->rng) == SAMPI_UNDOES && sampi_effect_before(c, i) == SAMPI_CHOOSES)) {
+        (sampi_effect_on_selection(s, c->rng) == SAMPI_UNDOES && sampi_life_effect_before(c, i) == SAMPI_CHOOSES)) {
         samp_free(sampler);
         return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
     }

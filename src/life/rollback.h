@@ -11,7 +11,7 @@
 
    The outermost sampler keeps the records. A record is valid only as long as nothing but the sampler's own draws and
    tokens changes the sampler. A change by anything else makes the sampler's count of edits (sampi_edited) differ from
-   the count that sampi_moves has noted. */
+   the count that sampi_life_moves has noted. */
 
 /* ---- a sampler's words ----
    The hook `past` of a sampler's kind decides which words of the sampler a record has. A kind with a hook `accept`, or
@@ -107,7 +107,7 @@ static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 /* Counts an edit of s, and writes the record of the next token, unless it has been written already. Every public
    function that draws from s, or lets it accept a token, calls this in place of sampi_edited, before its first change.
    If there is no memory, no record is written, and the older records are invalid. */
-static void sampi_moves(sampi_sampler *s)
+static void sampi_life_moves(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
     past->made = sampi_past_ready(s) && sampi_past_is_good(s);
@@ -120,7 +120,7 @@ static void sampi_moves(sampi_sampler *s)
 }
 
 /* Closes the open record of s, because its token has been accepted. */
-static void sampi_moved(sampi_sampler *s)
+static void sampi_life_moved(sampi_sampler *s)
 {
     sampi_past *past = &s->past;
     if (!past->open || !past->made) return;
@@ -164,7 +164,7 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 
 /* Returns the status that a user's function has returned. A number above 0 is not a status, and would be taken for a
    token, so it becomes SAMP_E_RANGE. */
-static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+static int sampi_life_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* The three rounds of a rollback over custom samplers; built-in samplers cannot refuse a rollback. */
 typedef enum sampi_back {
@@ -186,7 +186,7 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (round == SAMPI_BACK_ASK) return hooks->ready ? hooks->ready(s, n) : SAMP_OK;
     if ((hooks->ready != NULL) != (round == SAMPI_BACK_READY)) return SAMP_OK;
-    status = sampi_user_status(iface->rollback(&s->base, n));
+    status = sampi_life_user_status(iface->rollback(&s->base, n));
     *n_back += !status;
     return status;
 }
@@ -218,9 +218,10 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 
 /* Returns how many of n tokens the custom samplers of s can take back, as far as this is known without a call of their
    rollback functions. */
-static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
+static SAMPI_COLD int32_t sampi_life_custom_depth(const sampi_sampler *s, int32_t n)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        n = sampi_life_custom_depth(s->u.chain.item[i], n);
     if (!sampi_is_custom(s)) return n;
     if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -232,7 +233,7 @@ SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = samp_status(sampler, NULL);
     if (status) return status;
-    return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
+    return sampi_past_is_good(s) ? sampi_life_custom_depth(s, s->past.size) : 0;
 }
 
 /* A rollback counts as an edit, so the GPU makes a new copy of the chain. The remaining records stay valid. */

@@ -24,7 +24,7 @@
 /* Adds a sampler's parameters to the hash: first the floats, then the integers, as version 1 of the format has them.
    Not added are fields that only the constructor uses (SAMPI_PASSING), and fields that were introduced later
    (SAMPI_LATER) whose value is 0. */
-static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
+static void sampi_life_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     for (int integers = 0; integers < 2; integers++)
@@ -48,14 +48,14 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 
 /* Adds to the hash everything that decides what a sampler does, except its state. It adds the name of the kind, because
    the kind's number may change. */
-static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+static SAMPI_COLD void sampi_life_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_mix_text(hash, traits->name);
     sampi_mix_text(hash, samp_name(&s->base)); /* a custom sampler's own name */
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
-    sampi_mix_fields(hash, s);
+    sampi_life_mix_fields(hash, s);
     if (traits->hooks->settings && !s->status)
         traits->hooks->settings(s, hash); /* a sampler that carries an error has no arrays to hash */
 }
@@ -66,7 +66,7 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 {
     sampi_mix(hash, s->u.chain.ring.cap);
     sampi_mix(hash, (uint32_t)s->u.chain.n);
-    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_life_settings(s->u.chain.item[i], hash);
 }
 
 /* ---- a sampler's part, and the public functions ----
@@ -84,10 +84,10 @@ static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 
 /* Can the state of s and all its members be saved? The library cannot save the context (ctx) of a user's sampler, so a
    custom sampler with a context cannot be saved or loaded, unless its kind has the hook `state`. */
-static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
+static SAMPI_COLD bool sampi_life_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (!sampi_can_keep(s->u.chain.item[i])) return false;
+        if (!sampi_life_can_keep(s->u.chain.item[i])) return false;
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
@@ -103,10 +103,10 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 }
 
 /* Returns the hash of all settings of s and its members. */
-static uint64_t sampi_fingerprint(const sampi_sampler *s)
+static uint64_t sampi_life_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
-    sampi_settings(s, &hash);
+    sampi_life_settings(s, &hash);
     return hash;
 }
 
@@ -122,17 +122,17 @@ static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, samp
 
 /* Returns the reason why the state of s cannot be saved or loaded, or SAMP_OK: an error of s or a member, s is NULL, or
    a custom sampler has a context. */
-static int sampi_state_status(const samp_sampler *s)
+static int sampi_life_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
-    return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
+    return status || sampi_life_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
 /* Runs the same functions as samp_state_save, without memory to write to, so the size is the same. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
-    if (sampi_state_status(s)) return 0;
+    if (sampi_life_state_status(s)) return 0;
     sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode the sampler is only read */
     return io.at + 8;
 }
@@ -142,16 +142,16 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
-    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    int status = bytes ? sampi_life_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
-    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_fingerprint((const sampi_sampler *)s), &io);
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_life_fingerprint((const sampi_sampler *)s), &io);
     sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
     return SAMP_OK;
 }
 
 /* Frees what a failed load has made, and returns the status of the load. */
-static SAMPI_COLD int sampi_load_failed(sampi_io *io)
+static SAMPI_COLD int sampi_life_load_failed(sampi_io *io)
 {
     if (io->made) io->unmake(io->made);
     if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
@@ -165,13 +165,13 @@ static SAMPI_COLD int sampi_load_failed(sampi_io *io)
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
-    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    int status = bytes ? sampi_life_state_status(s) : SAMP_E_NULL;
     if (status) return status;
-    uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
+    uint64_t fingerprint = sampi_life_fingerprint((const sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
-    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_life_load_failed(&io);
     io.mode = SAMPI_READ; /* all bytes are checked: from here on nothing can fail */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);

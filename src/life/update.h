@@ -9,7 +9,7 @@
    becomes the index behind it. NULL: there is no such member. The order of samplers may differ between the old and the
    new chain, so their members are paired by kind and by ordinal within the kind. Members of inner chains are skipped,
    because parameters make no inner chain. */
-static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *from)
+static SAMPI_COLD sampi_sampler *sampi_life_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *from)
 {
     while (*from < c->u.chain.n) {
         SAMPI_COUNT_STEPS(1);
@@ -23,12 +23,13 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
    that was off has not seen the tokens, so the hook gets NULL in its place; but its mt19937 is taken over if seed and
    random source are the same. n_before [members of c] becomes, for an old member that is replaced, the number of new
    members up to the one that replaces it; 0 for the others. */
-static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c, int32_t *n_before)
+static SAMPI_COLD void sampi_life_take_over_states(const sampi_sampler *fresh, const sampi_sampler *c,
+                                                   int32_t *n_before)
 {
     int32_t from[SAMPI_N_KINDS] = { 0 };
     for (int32_t i = 0; i < c->u.chain.n; i++) n_before[i] = 0;
     for (int32_t i = 0; i < fresh->u.chain.n; i++) {
-        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &from[s->kind]);
+        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_life_next_of_kind(c, s->kind, &from[s->kind]);
         const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
         if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, c);
         if (!old) continue;
@@ -41,7 +42,7 @@ static SAMPI_COLD void sampi_take_over_states(const sampi_sampler *fresh, const 
    new members, of n, that come before it. It follows the new member that replaces the nearest member before it (of those
    that are replaced). Members directly in front of the last old member, which selects, stay directly in front of the
    last new one. */
-static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int32_t *n_before)
+static SAMPI_COLD void sampi_life_find_places(const sampi_sampler *c, int32_t n, int32_t *n_before)
 {
     int32_t last = c->u.chain.n - 1, first = 0, place = 0;
     while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
@@ -60,7 +61,7 @@ static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, int32_t n, int3
 /* Fills `item` with the new list of members of c, and returns their number. item has memory for all members of fresh
    and c, and one more; start [members of fresh + 1] is scratch. grammar: a grammar that becomes the first member, or
    replaces the grammar of earlier parameters; or NULL. */
-static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
+static SAMPI_COLD int32_t sampi_life_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
                                       sampi_sampler *grammar, const int32_t *n_before, int32_t *start)
 {
     int32_t at = 0;
@@ -87,10 +88,10 @@ static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler 
 
 /* Would one of the n new members have no effect, because it follows a member that selects? Or is c a chain made by hand
    that selects by itself, so that members from parameters would follow its selection? */
-static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
+static SAMPI_COLD bool sampi_life_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
                                            samp_rng_kind rng)
 {
-    sampi_effect effect = sampi_effect_before(c, 0);
+    sampi_effect effect = sampi_life_effect_before(c, 0);
     bool by_params = false;
     for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
     if (!by_params && sampi_effect_on_selection(c, rng) == SAMPI_CHOOSES) return true;
@@ -104,23 +105,23 @@ static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n
 
 /* Replaces the members of c by the members of `fresh` and those members of c that were added by hand. If it fails, c is
    unchanged. */
-static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
+static SAMPI_COLD int sampi_life_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
 {
     int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
     sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * (sizeof *item + sizeof(int32_t)));
     if (!item) return SAMP_E_NOMEM;
     sampi_sampler **old = c->u.chain.item;
     int32_t *n_before = (int32_t *)(void *)(item + most);
-    sampi_take_over_states(fresh, c, n_before);
-    sampi_find_places(c, fresh->u.chain.n, n_before);
-    int32_t n = sampi_merge(item, fresh, c, grammar, n_before, n_before + c->u.chain.n);
-    if (sampi_has_misplaced(item, n, c, fresh->rng)) {
+    sampi_life_take_over_states(fresh, c, n_before);
+    sampi_life_find_places(c, fresh->u.chain.n, n_before);
+    int32_t n = sampi_life_merge(item, fresh, c, grammar, n_before, n_before + c->u.chain.n);
+    if (sampi_life_has_misplaced(item, n, c, fresh->rng)) {
         SAMP_FREE(item);
         return SAMP_E_UNSUPPORTED;
     }
     for (int32_t i = 0; i < c->u.chain.n; i++)
         if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
-            sampi_free_member(old[i]);
+            sampi_life_free_member(old[i]);
     c->rng = fresh->rng;
     c->u.chain.item = item;
     c->u.chain.n = n;
@@ -150,10 +151,10 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
     if (!status) {
         int32_t any = 0;
-        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
+        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_life_next_of_kind(c, SAMPI_DRY, &any),
                                                                   &status);
         if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as samp_chain_add does */
-        if (!status) status = sampi_swap_members(c, fresh, grammar);
+        if (!status) status = sampi_life_swap_members(c, fresh, grammar);
         samp_free(fresh ? &fresh->base : NULL);
     }
     if (status && free_to_take) samp_free(&grammar->base);

@@ -154,7 +154,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (op->probs != SAMP_F32) status = sampi_op_convert(op, probs, x);
     if (status) return status;
     row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
-    status = sampi_max_status(row.top);
+    status = sampi_row_max_status(row.top);
     if (status) return status;
 
     bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;

@@ -7,10 +7,10 @@
    step by step. */
 #define SAMPI_MOST_MEMBERS 256
 
-static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
+static int sampi_row_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
     for (int32_t i = 0, all = sampi_n_active(s); i < all && n >= 0; i++)
-        n = sampi_members(s->u.chain.item[i], member, n);
+        n = sampi_row_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s) || sampi_is_clock(s)) return n;
     if (n == SAMPI_MOST_MEMBERS || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
     member[n] = s;
@@ -27,12 +27,13 @@ typedef struct sampi_flat_chain {
 } sampi_flat_chain;
 
 /* Lists the members of s, and those that the fast path runs. */
-static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
+static void sampi_row_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 {
-    flat->n_members = sampi_members(s, flat->member, 0);
+    flat->n_members = sampi_row_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* not listed, because the row already has this member's mask */
+    const sampi_sampler *done = sampi_life_first_mask(
+        s); /* not listed, because the row already has this member's mask */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
@@ -48,23 +49,26 @@ static void sampi_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
 }
 
 /* Does a member take no part in a draw? */
-static bool sampi_rests(const sampi_sampler *s) { return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s); }
+static bool sampi_row_rests(const sampi_sampler *s)
+{
+    return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s);
+}
 
 /* Returns a chain's last member that takes part in a draw: if it selects, its token is the chain's. Without any it is
    the chain itself. */
-static sampi_sampler *sampi_selector(sampi_sampler *s)
+static sampi_sampler *sampi_row_selector(sampi_sampler *s)
 {
     int32_t i = sampi_n_active(s);
-    while (i > 0 && sampi_rests(s->u.chain.item[i - 1])) i--;
-    return i > 0 ? sampi_selector(s->u.chain.item[i - 1]) : s;
+    while (i > 0 && sampi_row_rests(s->u.chain.item[i - 1])) i--;
+    return i > 0 ? sampi_row_selector(s->u.chain.item[i - 1]) : s;
 }
 
 /* Does a chain's draw leave no choice? */
-static bool sampi_selects_greedily(sampi_sampler *s) { return sampi_selector(s)->kind == SAMPI_GREEDY; }
+static bool sampi_row_selects_greedily(sampi_sampler *s) { return sampi_row_selector(s)->kind == SAMPI_GREEDY; }
 
 /* Returns the token that a replay gives, whatever is selected; -1 if the chain does not end with one. */
-static samp_token sampi_replayed(sampi_sampler *s)
+static samp_token sampi_row_replayed(sampi_sampler *s)
 {
-    s = sampi_selector(s);
+    s = sampi_row_selector(s);
     return s->kind == SAMPI_REPLAY ? sampi_replay_token(s) : -1;
 }

@@ -5,17 +5,20 @@
 
 /* Returns ln p of the logit l; ln_z is ln of the sum of all e^(l - max). It uses the logit, not the weight, because the
    weight is 0 for tokens whose ln p is still of interest. */
-static float sampi_logprob_of(float l, float max, double ln_z)
+static float sampi_row_logprob_of(float l, float max, double ln_z)
 {
     return (float)((double)l - (double)max - ln_z) + 0.0f; /* -0 becomes +0 */
 }
 
 /* Returns the same; z is the sum of all weights. */
-static double sampi_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
-static float sampi_logprob(float l, float max, uint64_t z) { return sampi_logprob_of(l, max, sampi_ln_z(z)); }
+static double sampi_row_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
+static float sampi_row_logprob(float l, float max, uint64_t z)
+{
+    return sampi_row_logprob_of(l, max, sampi_row_ln_z(z));
+}
 
 /* Sets the entry of the drawn token. before: the number of tokens with a better rank. */
-static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
+static void sampi_row_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
     set->chosen.rank = (int32_t)before + 1;
@@ -24,8 +27,8 @@ static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t bef
 }
 
 /* Inserts a token with logit l into the sorted list of the n best tokens so far; returns the new n. Until
-   sampi_finish_set, the member logprob of an entry holds the logit. */
-static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
+   sampi_row_finish_set, the member logprob of an entry holds the logit. */
+static int32_t sampi_row_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
 {
     samp_logprob *top = set->top_logprobs;
     int32_t i = n < set->n_top ? n++ : n - 1;
@@ -38,16 +41,16 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
 
 /* Writes what follows from the sums: the n best tokens get their ranks, and they and the given tokens their
    log-probabilities in place of the logits; the entropy. */
-static void sampi_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums *sums)
+static void sampi_row_finish_set(samp_logprob_set *set, int32_t n, const sampi_sums *sums)
 {
-    const double ln_z = sampi_ln_z(sums->z);
+    const double ln_z = sampi_row_ln_z(sums->z);
     set->n_top_found = n;
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].rank = i + 1;
-        set->top_logprobs[i].logprob = sampi_logprob_of(set->top_logprobs[i].logprob, sums->max, ln_z);
+        set->top_logprobs[i].logprob = sampi_row_logprob_of(set->top_logprobs[i].logprob, sums->max, ln_z);
     }
     for (int32_t i = 0; i < set->n_ids; i++)
-        set->id_logprobs[i] = sampi_logprob_of(set->id_logprobs[i], sums->max, ln_z);
+        set->id_logprobs[i] = sampi_row_logprob_of(set->id_logprobs[i], sums->max, ln_z);
     set->entropy = (float)sampi_entropy(sums);
 }
 
@@ -58,17 +61,17 @@ static sampi_sums sampi_row_told(const sampi_row *row)
     const bool by_logits = row->floor > -FLT_MAX || row->divided;
     sampi_sums sums = { sampi_row_max(row), 0, 0, 0, 0 };
     sampi_pieces it;
-    for (sampi_start(&it, row); by_logits ? sampi_next_logits(&it) : sampi_next_piece(&it);)
+    for (sampi_row_start(&it, row); by_logits ? sampi_row_next_logits(&it) : sampi_row_next_piece(&it);)
         row->k->sums(it.x, it.n, by_logits ? 1.0f : row->r, sums.max, INFINITY, true, &sums);
     return sums;
 }
 
 /* Returns a token's logit, or -INFINITY if the row does not have the token. */
-static float sampi_logit_left(const sampi_row *row, samp_token token)
+static float sampi_row_logit_left(const sampi_row *row, samp_token token)
 {
-    const size_t at = sampi_find_id(row, token);
-    const float x = at < row->n ? sampi_present(row, at) : -INFINITY;
-    return x < row->floor ? -INFINITY : sampi_logit_of(row, x);
+    const size_t at = sampi_row_find_id(row, token);
+    const float x = at < row->n ? sampi_row_present(row, at) : -INFINITY;
+    return x < row->floor ? -INFINITY : sampi_row_logit_of(row, x);
 }
 
 /* Returns how many tokens of a row come before a token with the logit l: those with a larger logit, or with the same
@@ -76,11 +79,11 @@ static float sampi_logit_left(const sampi_row *row, samp_token token)
    given, masked tokens have ranks too. */
 static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
 {
-    float from = sampi_unscale(row, l), above = INFINITY; /* products beyond FLT_MAX are FLT_MAX */
-    if (l < FLT_MAX) above = sampi_unscale(row, sampi_next_up(l));
+    float from = sampi_row_unscale(row, l), above = INFINITY; /* products beyond FLT_MAX are FLT_MAX */
+    if (l < FLT_MAX) above = sampi_row_unscale(row, sampi_next_up(l));
     if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* elements with this logit that the floor masks */
     sampi_row before = *row;
-    before.n = sampi_find_id(row, token);
+    before.n = sampi_row_find_id(row, token);
     return sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above);
 }
 
@@ -89,18 +92,18 @@ static size_t sampi_row_before(const sampi_row *row, samp_token token, float l)
 static void sampi_row_logprobs(sampi_row *row, samp_token token, const sampi_sums *sums, samp_logprob_set *set,
                                bool is_raw)
 {
-    const float l = sampi_logit_left(row, token);
+    const float l = sampi_row_logit_left(row, token);
     const size_t before = is_raw || !sampi_masked(l) ? sampi_row_before(row, token, l) : sums->n;
     int32_t n = 0;
-    sampi_set_chosen(set, token, before, sampi_logprob(l, sums->max, sums->z));
-    for (int32_t i = 0; i < set->n_ids; i++) set->id_logprobs[i] = sampi_logit_left(row, set->ids[i]);
-    if (set->n_top) sampi_keep_first(row, (size_t)set->n_top);
-    for (size_t i = 0; set->n_top && i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
-    sampi_finish_set(set, n, sums);
+    sampi_row_set_chosen(set, token, before, sampi_row_logprob(l, sums->max, sums->z));
+    for (int32_t i = 0; i < set->n_ids; i++) set->id_logprobs[i] = sampi_row_logit_left(row, set->ids[i]);
+    if (set->n_top) sampi_row_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; set->n_top && i < row->n; i++) n = sampi_row_set_top(set, n, row->id[i], row->x[i]);
+    sampi_row_finish_set(set, n, sums);
 }
 
 /* Writes the log-probabilities of the array of candidates that a chain has left, for its selected token. */
-static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, const sampi_sums *sums,
+static void sampi_row_array_logprobs(samp_token_data_array *cur, samp_token token, const sampi_sums *sums,
                                  samp_logprob_set *set)
 {
     const size_t at = sampi_find_candidate(cur, token);
@@ -108,7 +111,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, c
     size_t before = 0;
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     if (sampi_masked(chosen.logit)) before = sums->n;
-    sampi_set_chosen(set, token, before, sampi_logprob(chosen.logit, sums->max, sums->z));
+    sampi_row_set_chosen(set, token, before, sampi_row_logprob(chosen.logit, sums->max, sums->z));
     for (int32_t i = 0; i < set->n_ids; i++) {
         const size_t k = sampi_find_candidate(cur, set->ids[i]);
         set->id_logprobs[i] = k < cur->size ? cur->data[k].logit : -INFINITY;
@@ -120,12 +123,12 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_token token, c
         set->top_logprobs[i].token = cur->data[i].id;
         set->top_logprobs[i].logprob = cur->data[i].logit;
     }
-    sampi_finish_set(set, n, sums);
+    sampi_row_finish_set(set, n, sums);
 }
 
 /* Checks what is asked of one distribution of n tokens: numbers and ids in their ranges, memory for what is asked. A bad
    request is the status of its row alone. */
-static int sampi_check_set(const samp_logprob_set *set, size_t n)
+static int sampi_row_check_set(const samp_logprob_set *set, size_t n)
 {
     const int32_t most = SAMP_MAX_TOP_LOGPROBS;
     if (set->n_top < 0 || set->n_top > most || set->n_ids < 0 || set->n_ids > most) return SAMP_E_RANGE;
@@ -136,12 +139,12 @@ static int sampi_check_set(const samp_logprob_set *set, size_t n)
 }
 
 /* Checks a request for log-probabilities, or NULL. */
-static int sampi_check_logprobs(const samp_logprobs *logprobs, size_t n)
+static int sampi_row_check_logprobs(const samp_logprobs *logprobs, size_t n)
 {
     if (!logprobs) return SAMP_OK;
-    const int status = sampi_check_set(&logprobs->raw, n);
+    const int status = sampi_row_check_set(&logprobs->raw, n);
     if (status) return status;
     const samp_support *support = logprobs->support;
     if (support && support->capacity && !support->tokens) return SAMP_E_NULL;
-    return sampi_check_set(&logprobs->processed, n);
+    return sampi_row_check_set(&logprobs->processed, n);
 }

@@ -8,7 +8,7 @@
 
 /* Draws among the kept tokens, and changes mu by the surprise of the drawn token. range: bounds of the sum of the kept
    tokens' weights, which mostly give the same mu; if they do not, or if range is NULL, the sum is computed exactly. */
-static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
+static SAMPI_CALLED int sampi_row_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
     sampi_range exact;
     int status = sampi_fast_dist(row, s);
@@ -18,11 +18,11 @@ static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, co
         exact.z_lo = exact.z_hi = (double)sampi_row_sums(row, exact.max, row->floor, false).above;
         range = &exact;
     }
-    float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    float l = sampi_row_logit_of(row, sampi_row_present(row, sampi_row_find_id(row, row->token)));
     double d = (double)range->max - (double)l;
     float mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_lo);
     if (mu != sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, range->z_hi))
-        mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, sampi_exact(row, range->max, false).z_lo);
+        mu = sampi_mirostat_mu(&s->u.mirostat, s->now.mu, d, sampi_row_exact(row, range->max, false).z_lo);
     s->now.mu = mu;
     return SAMP_OK;
 }
@@ -32,21 +32,21 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
     double lo;
-    sampi_range_of(row, &range, false);
+    sampi_row_range_of(row, &range, false);
     for (;;) {
         double hi = sampi_surprise_floor(s->now.mu, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_surprise_floor(s->now.mu, range.max, range.z_lo);
         if (lo > max) { /* not even the largest logit reaches the floor, so only the first token is kept */
-            sampi_keep_first(row, 1);
+            sampi_row_keep_first(row, 1);
             row->sorts = true;
             break;
         }
-        if (hi <= max && sampi_keep_between(row, lo, hi)) break;
+        if (hi <= max && sampi_row_keep_between(row, lo, hi)) break;
         if (range.is_exact) return SAMPI_DECLINED;
-        range = sampi_exact(row, range.max, false);
+        range = sampi_row_exact(row, range.max, false);
     }
     bool is_all = lo < (double)range.max - 29.0; /* true: the removed tokens have weight 0 */
-    return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
+    return sampi_row_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
 #define SAMPI_ZIPF_MAX 128 /* the largest m (tokens) that this code takes; llama.cpp's default is 100 */
@@ -70,16 +70,16 @@ static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
    of tokens. If all tokens are kept, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
-    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
+    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_row_is_compact(row) || row->n_change) return SAMPI_DECLINED;
     size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
-    sampi_keep_first(&head, (size_t)s->u.mirostat.m);
+    sampi_row_keep_first(&head, (size_t)s->u.mirostat.m);
     sampi_zipf zipf = sampi_row_zipf(&head);
     size_t keep = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
     sampi_range range;
     if (keep < n)
-        sampi_keep_first(row, keep);
+        sampi_row_keep_first(row, keep);
     else
-        sampi_range_of(row, &range, false);
-    return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
+        sampi_row_range_of(row, &range, false);
+    return sampi_row_mirostat_draw(row, s, keep < n ? NULL : &range);
 }

@@ -4,11 +4,12 @@
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;
-     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with changes.
+     for (sampi_row_start(&it, row); sampi_row_next_piece(&it);) ... it.x [it.n]: the elements from it.at on, with
+     changes.
    If the row's elements are floats, a piece reaches up to the next tile with a changed element, without a copy.
    Otherwise a piece is one tile (SAMPI_TILE elements), converted into buf. `at` is a multiple of SAMPI_TILE. A piece is
-   valid until the next one is set. Two more functions walk with this record: sampi_next_tile, whose pieces are single
-   tiles, and sampi_next_logits, which returns single tiles of logits in place of elements. */
+   valid until the next one is set. Two more functions walk with this record: sampi_row_next_tile, whose pieces are
+   single tiles, and sampi_row_next_logits, which returns single tiles of logits in place of elements. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
@@ -17,18 +18,18 @@ typedef struct sampi_pieces {
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
-static void sampi_start(sampi_pieces *it, const sampi_row *row)
+static void sampi_row_start(sampi_pieces *it, const sampi_row *row)
 {
     it->row = row;
     it->at = it->n = it->passed = 0;
 }
 
 /* Sets the piece that begins with the tile at `at`. */
-static void sampi_piece_at(sampi_pieces *it, size_t at)
+static void sampi_row_piece_at(sampi_pieces *it, size_t at)
 {
     const sampi_row *row = it->row;
     const sampi_change *change = row->work->change;
-    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
+    size_t c = sampi_row_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
     size_t next = c < row->n_change ? (size_t)change[c].id : row->n; /* the next change */
     it->at = at;
     if (row->x && next >= end) {
@@ -43,35 +44,35 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
 }
 
 /* Goes to the next piece. False: the row ends here. */
-static bool sampi_next_piece(sampi_pieces *it)
+static bool sampi_row_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
     if (at >= it->row->n) return false;
-    sampi_piece_at(it, at);
+    sampi_row_piece_at(it, at);
     return true;
 }
 
-/* sampi_tile_at makes the tile at index `at` the piece of the walk. sampi_next_tile goes to the next tile; false: the
-   row ends here. */
-static void sampi_tile_at(sampi_pieces *it, size_t at)
+/* sampi_row_tile_at makes the tile at index `at` the piece of the walk. sampi_row_next_tile goes to the next tile;
+   false: the row ends here. */
+static void sampi_row_tile_at(sampi_pieces *it, size_t at)
 {
-    sampi_piece_at(it, at);
+    sampi_row_piece_at(it, at);
     if (it->n > SAMPI_TILE) it->n = SAMPI_TILE;
 }
 
-static bool sampi_next_tile(sampi_pieces *it)
+static bool sampi_row_next_tile(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
     if (at >= it->row->n) return false;
-    sampi_tile_at(it, at);
+    sampi_row_tile_at(it, at);
     return true;
 }
 
 /* Goes to the next tile, and sets it.x to its logits; logits below the row's floor are masked. False: the row ends. */
-static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
+static SAMPI_HOT bool sampi_row_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
-    if (!sampi_next_tile(it)) return false;
+    if (!sampi_row_next_tile(it)) return false;
     const float floor = row->floor, *x = it->x;
     const size_t n = it->n;
     if (floor > -FLT_MAX) {
@@ -89,7 +90,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
 {
     sampi_pieces it;
     size_t count = 0;
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);) {
         count += floor >= -FLT_MAX ? row->k->count(it.x, it.n, floor) : it.n;
         if (below <= FLT_MAX) count -= row->k->count(it.x, it.n, below);
     }
@@ -101,7 +102,7 @@ static SAMPI_HOT samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);) {
         const float *l = it.x;
         const int32_t *id = row->id ? row->id + it.at : NULL;
         samp_token_data *d = cur.data + it.at;

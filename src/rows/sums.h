@@ -10,7 +10,8 @@ static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, b
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_piece(&it);) row->k->sums(it.x, it.n, row->r, max, floor, with_s, &sums);
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);)
+        row->k->sums(it.x, it.n, row->r, max, floor, with_s, &sums);
     return sums;
 }
 
@@ -24,7 +25,7 @@ typedef struct sampi_range {
 } sampi_range;
 
 /* Sets *range to the exact Z and S; range->max must be set. Returns the mass of the elements from `floor` on. */
-static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
+static SAMPI_CALLED uint64_t sampi_row_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
     sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
     range->z_lo = range->z_hi = (double)sums.z;
@@ -35,12 +36,12 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
 }
 
 /* Returns the exact range of a row: after an estimate whose two bounds led to different tokens, and for compact rows
-   (sampi_range_of). Counts the exact sums of dense rows in perf.n_exact. */
-static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+   (sampi_row_range_of). Counts the exact sums of dense rows in perf.n_exact. */
+static SAMPI_CALLED sampi_range sampi_row_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range = { max, 0.0, 0.0, 0.0, 0.0, 0, false };
-    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
-    (void)sampi_exact_above(row, row->floor, with_s, &range);
+    if (!sampi_row_is_compact(row)) row->perf->n_exact++; /* compact rows are never estimated */
+    (void)sampi_row_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
@@ -54,7 +55,7 @@ static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, boo
    The exact sums are sums of integers. Each weight is rounded by at most half a unit, and exp has a relative error
    below 1e-11. No weight is farther than 28 nats from the maximum, so this makes s differ by less than 64 times as much
    as z. */
-static void sampi_widen(sampi_range *range, double z, double s, size_t n)
+static void sampi_row_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
     double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
@@ -71,50 +72,53 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
 
 /* Estimates the sums of a dense row in one pass, and sets *range to their bounds. The exact sums would fit 64 bits,
    because a row has at most 2^22 weights of at most 2^40. */
-static void sampi_estimate(const sampi_row *row, sampi_range *range)
+static void sampi_row_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
     sampi_pieces it;
     range->max = sampi_row_max(row);
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_piece(&it);) {
         double part_z, part_s;
         row->k->sweep(it.x, it.n, row->r, range->max, &part_z, &part_s);
         z += part_z;
         s += part_s;
     }
-    sampi_widen(range, z, s, row->n);
+    sampi_row_widen(range, z, s, row->n);
 }
 
 /* Computes the range of a row: an estimate for a dense row of more than SAMPI_SMALL tokens. A shorter row becomes
    compact (copied) first, and a compact row is summed exactly. S is computed exactly only if with_s. */
-static void sampi_range_of(sampi_row *row, sampi_range *range, bool with_s)
+static void sampi_row_range_of(sampi_row *row, sampi_range *range, bool with_s)
 {
-    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
-        sampi_estimate(row, range);
+    if (!sampi_row_is_compact(row) && row->n > SAMPI_SMALL) {
+        sampi_row_estimate(row, range);
         return;
     }
-    sampi_compact(row);
-    *range = sampi_exact(row, row->top, with_s);
+    sampi_row_compact(row);
+    *range = sampi_row_exact(row, row->top, with_s);
 }
 
-/* Return the bounds of Z as integers, and (sampi_mass_lo, sampi_mass_hi) the bounds of a share of Z. A double cannot
-   hold every Z above 2^53, so an exact Z is in a member of its own. The cast rounds down, so the upper bound is one
-   more. */
-static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
+/* Return the bounds of Z as integers, and (sampi_row_mass_lo, sampi_row_mass_hi) the bounds of a share of Z. A double
+   cannot hold every Z above 2^53, so an exact Z is in a member of its own. The cast rounds down, so the upper bound
+   is one more. */
+static uint64_t sampi_row_z_lo(const sampi_range *range)
+{
+    return range->is_exact ? range->z : (uint64_t)range->z_lo;
+}
 
-static uint64_t sampi_z_hi(const sampi_range *range)
+static uint64_t sampi_row_z_hi(const sampi_range *range)
 {
     return range->is_exact ? range->z : (uint64_t)range->z_hi + 1;
 }
 
-static uint64_t sampi_mass_lo(const sampi_range *range, uint64_t share)
+static uint64_t sampi_row_mass_lo(const sampi_range *range, uint64_t share)
 {
-    return sampi_mass_of(share, sampi_z_lo(range));
+    return sampi_mass_of(share, sampi_row_z_lo(range));
 }
 
-static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
+static uint64_t sampi_row_mass_hi(const sampi_range *range, uint64_t share)
 {
-    return sampi_mass_of(share, sampi_z_hi(range));
+    return sampi_mass_of(share, sampi_row_z_hi(range));
 }
 
 /* A prefix of a compact row: the first n tokens in order. */
@@ -126,7 +130,7 @@ typedef struct sampi_prefix {
 /* Returns the shortest prefix with the mass `want`; w [n] are the weights of the row's tokens. n = 0: the whole row has
    less mass. Tokens with the same logit as the last one have the same weight; the prefix has as many of them as are
    needed. */
-static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
+static sampi_prefix sampi_row_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
 {
     const sampi_kernels *k = row->k;
     sampi_values values = { k, row->x, w, row->n, row->top };

@@ -14,29 +14,29 @@ typedef struct sampi_support {
 } sampi_support;
 
 /* Also the search's guesses above the maximum have a weight. */
-static bool sampi_has_weight(const void *of, float l)
+static bool sampi_row_has_weight(const void *of, float l)
 {
     const float max = *(const float *)of;
     return l >= max || sampi_weight(max, l) > 0;
 }
 
 /* Returns the smallest logit whose weight is not 0. Weights are 0 from about 28.4 nats below the maximum on. */
-static float sampi_support_floor(float max)
+static float sampi_row_support_floor(float max)
 {
-    return sampi_least(sampi_has_weight, &max, sampi_finite((float)((double)max - 41.0 * SAMPI_LN2)));
+    return sampi_least(sampi_row_has_weight, &max, sampi_finite((float)((double)max - 41.0 * SAMPI_LN2)));
 }
 
 /* Begins a walk; the sums are of the tokens that are left. */
-static sampi_support sampi_open_support(const sampi_job *job, const sampi_sums *sums)
+static sampi_support sampi_row_open_support(const sampi_job *job, const sampi_sums *sums)
 {
-    const float least = sampi_support_floor(sums->max);
-    const sampi_support support = { job, job->logprobs->support, sums->max, least, sampi_ln_z(sums->z), 0, 0 };
+    const float least = sampi_row_support_floor(sums->max);
+    const sampi_support support = { job, job->logprobs->support, sums->max, least, sampi_row_ln_z(sums->z), 0, 0 };
     return support;
 }
 
 /* Returns the sum of the weights that n tokens, at most a tile, have in the row as given. A custom sampler may leave any
    id. */
-static uint64_t sampi_given_mass(const sampi_job *job, const int32_t *id, size_t n)
+static uint64_t sampi_row_given_mass(const sampi_job *job, const int32_t *id, size_t n)
 {
     float raw[SAMPI_TILE];
     sampi_sums sums = { job->top, 0, 0, 0, 0 };
@@ -47,13 +47,13 @@ static uint64_t sampi_given_mass(const sampi_job *job, const int32_t *id, size_t
 }
 
 /* Puts n tokens, at most a tile. Without the row as given (in slices) the mass is summed up elsewhere. */
-static void sampi_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
+static void sampi_row_put_support(sampi_support *support, const float *l, const int32_t *id, size_t n)
 {
     samp_support *out = support->out;
-    if (support->job->data) support->mass += sampi_given_mass(support->job, id, n);
+    if (support->job->data) support->mass += sampi_row_given_mass(support->job, id, n);
     for (size_t i = 0; out->n <= out->capacity && i < n; i++) {
         out->tokens[support->n + i] = id[i];
-        if (out->logprobs) out->logprobs[support->n + i] = sampi_logprob_of(l[i], support->max, support->ln_z);
+        if (out->logprobs) out->logprobs[support->n + i] = sampi_row_logprob_of(l[i], support->max, support->ln_z);
     }
     support->n += n;
 }
@@ -61,31 +61,32 @@ static void sampi_put_support(sampi_support *support, const float *l, const int3
 /* Writes the support of a row. */
 static void sampi_row_support(const sampi_job *job, const sampi_row *row, const sampi_sums *sums)
 {
-    sampi_support support = sampi_open_support(job, sums);
+    sampi_support support = sampi_row_open_support(job, sums);
     float x[SAMPI_TILE + 16];
     int32_t id[SAMPI_TILE + 16];
     sampi_pieces it;
-    const float from = sampi_unscale(row, support.least);
+    const float from = sampi_row_unscale(row, support.least);
     support.out->n = sampi_row_count(row, from < row->floor ? row->floor : from, INFINITY);
-    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);) {
         const int32_t *ids = row->id ? row->id + it.at : NULL;
         const size_t n = row->k->collect(it.x, ids, (int32_t)it.at, it.n, support.least, INFINITY, x, id);
-        sampi_put_support(&support, x, id, n);
+        sampi_row_put_support(&support, x, id, n);
     }
     support.out->mass = (double)support.mass;
 }
 
-static double sampi_score_by_id(const sampi_order *order, const samp_token_data *d)
+static double sampi_row_score_by_id(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
     return (double)d->id;
 }
 
 /* Writes the support of an array of candidates; only these tokens are left in the array, by ascending id. */
-static SAMPI_COLD void sampi_array_support(const sampi_job *job, samp_token_data_array *cur, const sampi_sums *sums)
+static SAMPI_COLD void sampi_row_array_support(const sampi_job *job, samp_token_data_array *cur,
+                                               const sampi_sums *sums)
 {
-    const sampi_order by_id = { sampi_score_by_id, 0.0, 0.0 };
-    sampi_support support = sampi_open_support(job, sums);
+    const sampi_order by_id = { sampi_row_score_by_id, 0.0, 0.0 };
+    sampi_support support = sampi_row_open_support(job, sums);
     samp_token_data *d = cur->data;
     size_t n = 0;
     bool ascends = true;
@@ -102,44 +103,44 @@ static SAMPI_COLD void sampi_array_support(const sampi_job *job, samp_token_data
         int32_t id[SAMPI_TILE];
         m = sampi_copy_logits(cur, at, x);
         for (size_t i = 0; i < m; i++) id[i] = d[at + i].id;
-        sampi_put_support(&support, x, id, m);
+        sampi_row_put_support(&support, x, id, m);
     }
     support.out->mass = (double)support.mass;
 }
 
 /* Writes the support of greedy, which draws one token, or none if a replay's token has been removed. */
-static SAMPI_COLD void sampi_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
+static SAMPI_COLD void sampi_row_one_support(const sampi_job *job, samp_token token, float l, const sampi_sums *sums)
 {
-    sampi_support support = sampi_open_support(job, sums);
+    sampi_support support = sampi_row_open_support(job, sums);
     const size_t n = !sampi_masked(l);
     support.out->n = n;
-    sampi_put_support(&support, &l, &token, n);
+    sampi_row_put_support(&support, &l, &token, n);
     support.out->mass = (double)support.mass;
 }
 
 /* Writes the processed log-probabilities and the support of a row from which `token` was drawn, if the job asks for
    them; afterwards the row may have only its first tokens. */
-static void sampi_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
+static void sampi_row_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
 {
     if (!job->logprobs) return;
     const sampi_sums sums = sampi_row_told(row);
-    if (job->logprobs->support && sampi_selects_greedily(job->s))
-        sampi_one_support(job, token, sampi_logit_left(row, token), &sums);
+    if (job->logprobs->support && sampi_row_selects_greedily(job->s))
+        sampi_row_one_support(job, token, sampi_row_logit_left(row, token), &sums);
     else if (job->logprobs->support)
         sampi_row_support(job, row, &sums);
     sampi_row_logprobs(row, token, &sums, &job->logprobs->processed, false);
 }
 
 /* The same of an array of candidates, which is no longer needed. */
-static void sampi_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
+static void sampi_row_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
 {
     if (!job->logprobs) return;
     const sampi_sums sums = sampi_sum(cur);
     const size_t at = sampi_find_candidate(cur, token);
     const float l = at < cur->size ? cur->data[at].logit : -INFINITY;
-    sampi_array_logprobs(cur, token, &sums, &job->logprobs->processed);
-    if (job->logprobs->support && sampi_selects_greedily(job->s))
-        sampi_one_support(job, token, l, &sums);
+    sampi_row_array_logprobs(cur, token, &sums, &job->logprobs->processed);
+    if (job->logprobs->support && sampi_row_selects_greedily(job->s))
+        sampi_row_one_support(job, token, l, &sums);
     else if (job->logprobs->support)
-        sampi_array_support(job, cur, &sums);
+        sampi_row_array_support(job, cur, &sums);
 }

@@ -6,7 +6,7 @@
 /* Returns the logits of a compact row, the largest first. It is a radix sort of the logits' keys (integers in the same
    order), 11 bits a round. The keys, 4 bytes each, move between the memory of the weights (work->w) and the memory
    behind it. After three rounds they are behind it, so the memory of the weights is free. */
-static float *sampi_sorted_logits(const sampi_row *row)
+static float *sampi_row_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *w = row->work->w;
@@ -31,13 +31,13 @@ static float *sampi_sorted_logits(const sampi_row *row)
    which is not negative, and a_i = |d_i - d_i+1|. The sum of those a_i that need a missing token is at most the sum of
    their d_i + d_i+1, which is at most w_i + w_i+1 for the first of them. (Because of rounding, w may rise by one unit
    from a token to the next, which adds at most four units to each a_i.) */
-static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
+static bool sampi_row_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
     size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0, beyond = 0;
     if (n <= 2) return rest == 0;
-    const float *l = sampi_sorted_logits(row);
+    const float *l = sampi_row_sorted_logits(row);
     const uint64_t z = k->weights(l, n, max, w, NULL);
     for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w + i);
     if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
@@ -52,7 +52,7 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     if (i + 2 == n) return rest == 0;
     if (i > keep) keep = i;
     if (rest && (run <= bound_hi || keep > n)) return false;
-    if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
+    if (keep < n) sampi_row_cut_at(row, l[keep - 1], keep);
     return true;
 }
 
@@ -61,14 +61,14 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row);
-    for (size_t want = 256; !sampi_is_compact(row) && want < row->n / 8; want *= 8) {
+    for (size_t want = 256; !sampi_row_is_compact(row) && want < row->n / 8; want *= 8) {
         sampi_row head = *row;
-        sampi_gather_first(&head, want);
-        if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
+        sampi_row_gather_first(&head, want);
+        if (!sampi_row_tail_cut(&head, s, max, row->n - head.n)) continue;
         *row = head;
         return SAMP_OK;
     }
-    sampi_compact(row);
-    (void)sampi_tail_cut(row, s, max, 0);
+    sampi_row_compact(row);
+    (void)sampi_row_tail_cut(row, s, max, 0);
     return SAMP_OK;
 }

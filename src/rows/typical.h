@@ -8,7 +8,7 @@
 
 /* Moves to the front of d [n] the shortest prefix in the order o that has the mass `want` and at least min_keep tokens;
    returns the number of its tokens; 0 if d has less mass. It is a quickselect; after 64 rounds a heap sort ends it. */
-static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
+static size_t sampi_row_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
     size_t from = 0; /* the tokens before this index are in the prefix */
     for (int depth = 64; n - from > 16; depth--) {
@@ -43,14 +43,14 @@ typedef struct sampi_band {
 } sampi_band;
 
 /* Returns the band of all tokens with a logit from `low` on, without an inner part. */
-static sampi_band sampi_band_above(float low)
+static sampi_band sampi_row_band_above(float low)
 {
     sampi_band band = { low, INFINITY, INFINITY };
     return band;
 }
 
 /* Is the inner part of the band (tokens that are kept without a comparison of scores) empty? */
-static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
+static bool sampi_row_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
 
 /* Tokens with their scores. The three arrays lie one behind the other in work->w, each with memory for 16 more
    elements. That memory has 12 (row->n + 128) bytes. With indices a token takes 16 bytes, so there is room for half of
@@ -58,12 +58,12 @@ static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low 
 typedef struct sampi_scored {
     size_t n;
     uint64_t *w;    /* [n] weights */
-    float *y;       /* [n] logits of the tokens; sampi_score_tokens replaces them by minus their scores */
+    float *y;       /* [n] logits of the tokens; sampi_row_score_tokens replaces them by minus their scores */
     int32_t *place; /* [n] the index of each token in the row; NULL: the tokens are the whole row, in order */
 } sampi_scored;
 
 /* Lays out the arrays of sampi_scored for n tokens; with_places: with their indices in the row. */
-static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool with_places)
+static sampi_scored sampi_row_place_scored(const sampi_work *work, size_t n, bool with_places)
 {
     sampi_scored t;
     t.n = n;
@@ -74,7 +74,7 @@ static sampi_scored sampi_place_scored(const sampi_work *work, size_t n, bool wi
 }
 
 /* Collects the tokens of a compact row that are in the band. Returns the mass of those with a logit from in_high on. */
-static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
+static uint64_t sampi_row_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
     size_t n = k->collect(row->x, NULL, 0, row->n, band->low, band->in_low, t->y, t->place);
@@ -84,7 +84,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
 
 /* Computes the weights of the tokens, and replaces their logits by minus their scores, rounded to f32. So the token
    with the greatest y comes first. */
-static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
+static void sampi_row_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
     k->weights(t->y, t->n, (float)o->max, t->w, NULL);
     for (size_t i = 0; i < t->n; i++) {
@@ -102,7 +102,7 @@ typedef struct sampi_score_cut {
 
 /* Finds the cut for the mass `want` and the cut for min_keep tokens, and returns the one with the smaller y: it
    satisfies both. */
-static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
+static SAMPI_COLD sampi_score_cut sampi_row_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
                                                    size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, SAMPI_NO_SCORE };
@@ -125,7 +125,7 @@ static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const
      score [n + 16], place [n + 16]   the scores and indices of the tokens up to the cut
      tied [n_tied]                    the indices of the tokens at the cut
      d [n_tied]                       the same as an array, written from its end on, because it overwrites the list */
-static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
+static SAMPI_COLD void sampi_row_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
                                          uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
@@ -148,7 +148,7 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
         d[i - 1].logit = row->x[at] + 0.0f;
         d[i - 1].p = 0.0f;
     }
-    for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
+    for (size_t i = sampi_row_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
 /* The result of a search in a band: the cut is found; the exact sums are needed to find it; it is not in this band. */
@@ -163,7 +163,7 @@ typedef struct sampi_typical {
 
 /* Returns the order by score, for a mean in the middle between its two bounds. *off: the distance of the bounds from
    this mean, including the rounding of the divisions. */
-static sampi_order sampi_typical_order(const sampi_range *range, double *off)
+static sampi_order sampi_row_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
     sampi_order order = { sampi_typical_score, range->max, 0.5 * (mean_lo + mean_hi) };
@@ -172,28 +172,29 @@ static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 }
 
 /* Returns the score of the logit l with a sign: negative for logits above that of the mean. */
-static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
+static double sampi_row_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
 
 /* Do the inner part and the removed part of a band fit the cut? The scores of logits in [in_low, in_high) must be less
    than `last`, the score of the last kept token, by the margin slack; those of logits below band->low must be greater
    by the margin apart. */
-static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
+static bool sampi_row_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack,
+                                 double apart)
 {
-    if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
-    if (sampi_band_is_whole(band)) return true;
-    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
-    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    if (!(last + apart < sampi_row_signed_score(o, sampi_next_down(band->low)))) return false;
+    if (sampi_row_band_is_whole(band)) return true;
+    double at_low = sampi_abs(sampi_row_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_row_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 
 /* Returns how much of `want` is missing; 0 if nothing is. */
-static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
+static uint64_t sampi_row_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
 
 /* Are the same tokens kept for every mean and every Z between the bounds? A different mean changes each score by at
    most half of `apart`. So no other token may have a score within `apart` of the last kept token's. And that token must
    be needed even for the smallest Z. */
-static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
-                              uint64_t want_lo, size_t min_keep)
+static bool sampi_row_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut,
+                                  double apart, uint64_t want_lo, size_t min_keep)
 {
     if (cut->n_upto - cut->n_over != 1) return false;
     if (k->count(t->y, t->n, sampi_float_up((double)cut->at - apart)) != cut->n_upto) return false;
@@ -204,64 +205,65 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
 /* Keeps the typical tokens of a compact row if the cut lies in the band. If it lies elsewhere, or if the sums are not
    exact and leave a doubt (SAMPI_DOUBT), the row is unchanged. If the band has an inner part, the mass of that part is
    needed; the pass that computes this mass makes the sums exact. */
-static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
+static sampi_found sampi_row_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
     sampi_range *range = &typical->range;
-    bool is_whole = sampi_band_is_whole(band);
+    bool is_whole = sampi_row_band_is_whole(band);
     size_t n = row->n, n_inner = 0, min_keep = typical->min_keep;
     uint64_t inner = 0;
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
         if (n > row->n / 2) return SAMPI_ELSEWHERE; /* work->w has no memory for so many scored tokens */
-        inner = sampi_exact_above(row, band->in_low, true, range);
+        inner = sampi_row_exact_above(row, band->in_low, true, range);
     }
-    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
-    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1;
+    uint64_t want_lo = sampi_mulhi(typical->share, sampi_row_z_lo(range)) + 1;
+    uint64_t want = sampi_mulhi(typical->share, sampi_row_z_hi(range)) + 1;
     double off;
-    sampi_order order = sampi_typical_order(range, &off);
-    sampi_scored t = sampi_place_scored(row->work, n, !is_whole);
+    sampi_order order = sampi_row_typical_order(range, &off);
+    sampi_scored t = sampi_row_place_scored(row->work, n, !is_whole);
     if (is_whole)
         memcpy(t.y, row->x, n * sizeof *t.y);
     else
-        inner -= sampi_band_tokens(row, range->max, band, &t);
+        inner -= sampi_row_band_tokens(row, range->max, band, &t);
     if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
-    want = sampi_missing(want, inner);
-    min_keep = (size_t)sampi_missing(min_keep, n_inner);
-    sampi_score_tokens(k, &t, &order);
-    sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
+    want = sampi_row_missing(want, inner);
+    min_keep = (size_t)sampi_row_missing(min_keep, n_inner);
+    sampi_row_score_tokens(k, &t, &order);
+    sampi_score_cut cut = sampi_row_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
     double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* the largest kept score; its rounding to f32 */
     double apart = 2.0 * (off + slack);
-    if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
-    if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
-    sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
-                      (size_t)sampi_missing(min_keep, cut.n_over));
-    sampi_gather(row, band->low);
-    (void)sampi_scan(row); /* computes the maximum anew: its token may have been removed */
+    if (!sampi_row_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
+    if (!range->is_exact && !sampi_row_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
+    sampi_row_drop_scores(row, &order, &t, cut.at, sampi_row_missing(want, cut.over),
+                      (size_t)sampi_row_missing(min_keep, cut.n_over));
+    sampi_row_gather(row, band->low);
+    (void)sampi_row_scan(row); /* computes the maximum anew: its token may have been removed */
     return SAMPI_FOUND;
 }
 
 /* Guesses the band of a long compact row from the scores of every 32nd token. The band lies between the ends of two
    shares of the mass: the wanted share plus and minus 1/64 of the total at the first try, 1/16 at the second and 1/4 at
    the third. */
-static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
+static sampi_band sampi_row_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
     const sampi_range *range = &typical->range;
     sampi_order order = { sampi_typical_score, range->max, range->s_lo / range->z_lo };
-    sampi_scored t = sampi_place_scored(row->work, (row->n + 31) / 32, false);
+    sampi_scored t = sampi_row_place_scored(row->work, (row->n + 31) / 32, false);
     int shift = 6 - 2 * tries;
     for (size_t i = 0; i < t.n; i++) t.y[i] = row->x[32 * i];
-    sampi_score_tokens(row->k, &t, &order);
+    sampi_row_score_tokens(row->k, &t, &order);
     uint64_t all = row->k->mass(t.y, t.w, t.n, -FLT_MAX), part = sampi_mulhi(typical->share, all), off = all >> shift;
     size_t rank = typical->min_keep / 32, more = t.n >> shift;
-    double far_end = -(double)sampi_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
-    double near_end =
-        -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
+    double far_end = -(double)sampi_row_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
+    double near_end = -(double)sampi_row_cut_scores(row->k, &t, sampi_row_missing(part, off),
+                                                    (size_t)sampi_row_missing(rank, more))
+                           .at;
     double middle = order.max - order.mean;
     double slack = 1e-6 * (order.mean + near_end); /* so that all tokens with the score of the cut are in the band */
-    if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
+    if (!(near_end > slack)) return sampi_row_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
     band.in_low = sampi_float_up(middle - near_end + slack);
@@ -273,11 +275,11 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
    mean. At first the head has the tokens up to twice the mean below the maximum: all others are less typical than the
    token of the maximum itself. Then it grows, up to 65 times the mean. False: the row is unchanged, and its sums may
    have become exact. */
-static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
+static bool sampi_row_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
     size_t many = 2 * typical->min_keep + 64;
-    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
+    float first = many < row->n / 16 ? sampi_row_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
@@ -285,14 +287,14 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
             low = first;
             first = -INFINITY;
         }
-        sampi_band band = sampi_band_above(low);
+        sampi_band band = sampi_row_band_above(low);
         sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(row, low));
+        sampi_row_gather(&head, sampi_row_unscale(row, low));
         if (head.n > 4 * SAMPI_SMALL) return false;
-        sampi_found found = sampi_typical_cut(&head, typical, &band);
+        sampi_found found = sampi_row_typical_cut(&head, typical, &band);
         if (found == SAMPI_DOUBT) {
-            *range = sampi_exact(row, range->max, true);
-            found = sampi_typical_cut(&head, typical, &band);
+            *range = sampi_row_exact(row, range->max, true);
+            found = sampi_row_typical_cut(&head, typical, &band);
         }
         if (found == SAMPI_FOUND) {
             *row = head;
@@ -310,21 +312,21 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_typical typical;
     typical.share = sampi_share(s->u.cut.p);
     typical.min_keep = s->u.cut.min_keep;
-    sampi_range_of(row, &typical.range, true);
-    if (!sampi_is_compact(row)) {
-        if (sampi_typical_head(row, &typical)) return SAMP_OK;
+    sampi_row_range_of(row, &typical.range, true);
+    if (!sampi_row_is_compact(row)) {
+        if (sampi_row_typical_head(row, &typical)) return SAMP_OK;
         if (!typical.range.is_exact) row->perf->n_exact++; /* one of the passes below computes the exact sums */
-        sampi_compact(row);
+        sampi_row_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
     if (row->n > 4 * SAMPI_SMALL) {
         for (int tries = 0; tries < 3; tries++) {
-            sampi_band band = sampi_typical_guess(row, &typical, tries);
-            if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
+            sampi_band band = sampi_row_typical_guess(row, &typical, tries);
+            if (sampi_row_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
         }
     }
-    sampi_band all = sampi_band_above(-FLT_MAX); /* all tokens: with exact sums the cut is among them */
-    if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
-    (void)sampi_typical_cut(row, &typical, &all);
+    sampi_band all = sampi_row_band_above(-FLT_MAX); /* all tokens: with exact sums the cut is among them */
+    if (!typical.range.is_exact) typical.range = sampi_row_exact(row, typical.range.max, true);
+    (void)sampi_row_typical_cut(row, &typical, &all);
     return SAMP_OK;
 }

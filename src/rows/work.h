@@ -25,7 +25,7 @@ typedef struct sampi_work {
 } sampi_work;
 
 /* Returns memory in which work->n candidates can be sorted. It is free once a row has become an array. */
-static samp_token_data *sampi_memory_of(const sampi_work *work)
+static samp_token_data *sampi_row_memory_of(const sampi_work *work)
 {
     return (samp_token_data *)(void *)work->x; /* of x, id and own */
 }

@@ -7,7 +7,7 @@
 /* Returns the chain's last member if it is a ras for which this token is drawn again; else NULL. */
 static sampi_sampler *sampi_must_repeat(sampi_sampler *s, samp_token token)
 {
-    s = sampi_selector(s);
+    s = sampi_row_selector(s);
     return s->kind == SAMPI_RAS && sampi_ras_repeats(s, token) ? s : NULL;
 }
 
@@ -30,10 +30,10 @@ static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *
         status = sampi_forbid_again(s->u.chain.item[i], done, row, cur);
     if (status || sampi_is_chain(s) || s == done || !sampi_forbids(s)) return status;
     if ((status = sampi_check(cur))) return status;
-    status = sampi_is_custom(s) ? sampi_call_custom(s, cur) : sampi_traits_of(s->kind)->apply(s, cur);
+    status = sampi_is_custom(s) ? sampi_life_call_custom(s, cur) : sampi_traits_of(s->kind)->apply(s, cur);
     for (size_t i = 0; i < cur->size; i++) {
         samp_token_data *d = &cur->data[i];
-        if (!sampi_masked(d->logit)) d->logit = sampi_present(row, (size_t)d->id);
+        if (!sampi_masked(d->logit)) d->logit = sampi_row_present(row, (size_t)d->id);
     }
     return status;
 }
@@ -44,10 +44,10 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
 {
     sampi_row row;
     samp_token_data_array cur = { NULL, 0, -1, false };
-    int status = sampi_open_row(&row, job);
+    int status = sampi_row_open_row(&row, job);
     if (!status && sampi_forbids(job->s)) {
         cur = sampi_row_array(&row);
-        status = sampi_forbid_again(job->s, sampi_first_mask(job->s), &row, &cur);
+        status = sampi_forbid_again(job->s, sampi_life_first_mask(job->s), &row, &cur);
         if (!status) status = sampi_check(&cur);
     }
     if (status) return status;
@@ -61,8 +61,8 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
     status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (status) return status;
     if (cur.data)
-        sampi_tell_array(job, &cur, *token);
+        sampi_row_tell_array(job, &cur, *token);
     else
-        sampi_tell_row(job, &row, *token);
+        sampi_row_tell_row(job, &row, *token);
     return SAMP_OK;
 }

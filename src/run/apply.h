@@ -1,5 +1,5 @@
 /* =================================================================================================== >>apply
-   samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_apply_steps in
+   samp_apply applies a sampler to the user's array of candidates, in place. The steps (sampi_life_apply_steps in
    life/chain.h) define the result. A long array whose ids ascend is processed faster as a view: a dense row
    (rows/row.h) whose logits are those of the array, so that the functions of rows/ can work on them. The row's ids are
    indices in the array. Opening a view takes one pass over the array, which checks it and finds the maxima of its
@@ -24,7 +24,7 @@ typedef struct sampi_view {
     samp_perf_data perf;        /* counts of the row, which are not read: samp_apply counts nothing */
     sampi_order order;          /* the candidates' order, if the state is SORTED */
     unsigned state;             /* one of SAMPI_VIEW_... */
-    sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_run */
+    sampi_ordinals ordinal;     /* how many samplers of each kind have run, as for sampi_life_run */
 } sampi_view;
 
 /* Returns the first sampler in s that is on and does more than set or scale logits; NULL if there is no such
@@ -56,7 +56,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     const sampi_sampler *first = sampi_first_cut(s);
     const bool copies = first ? !sampi_reads_few(first, n)
                               : s != view->outer; /* no cut: a sampler alone reads each logit only once */
-    if (n <= SAMPI_SHORT_ARRAY || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
+    if (n <= SAMPI_SHORT_ARRAY || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_row_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
     view->own.candidate = (samp_token_data *)(void *)work->w; /* work->candidate may be the array itself */
@@ -66,7 +66,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     row->perf = &view->perf;
     row->array = view->cur;
     row->top = -INFINITY;
-    sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
+    sampi_row_set_tokens(row, copies ? work->own : NULL, NULL, n);
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
     if (!row->k->survey(d, n, copies ? work->own : NULL, work->line, &row->top)) return SAMPI_DECLINED;
     if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;

@@ -54,7 +54,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     sampi_row *row = &view->row;
-    if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_row_compact(row);
     row->sorts = false;
     const bool selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
                only_shows = flags & SAMPI_ONLY_SHOWS, by_score = s->kind == SAMPI_TYPICAL,
@@ -68,13 +68,13 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     if (few_stay && n <= 2) return SAMPI_DECLINED;
     if (by_chance && view->state < SAMPI_VIEW_DROPPED && n < view->cur->size) return SAMPI_DECLINED;
     if ((shows && !selects) || by_score) sums = sampi_row_sums(row, max, -FLT_MAX, by_score);
-    int status = only_shows ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
+    int status = only_shows ? SAMP_OK : sampi_row_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
     if (by_chance) {
         drops = sampi_row_count(row, -FLT_MAX, INFINITY) < n;
         shows = shows && drops;
     }
-    unsigned state = row->floor > -FLT_MAX || sampi_is_compact(row) ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
+    unsigned state = row->floor > -FLT_MAX || sampi_row_is_compact(row) ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
     if (drops) state = SAMPI_VIEW_DROPPED;
     if (row->sorts || (flags & SAMPI_SORTS && !only_shows)) state = SAMPI_VIEW_SORTED;
     if (view->state < state) view->state = state;
@@ -83,9 +83,9 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
     }
-    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_is_compact(row) && row->n <= SAMPI_SHORT_ARRAY;
+    bool is_short = view->state >= SAMPI_VIEW_DROPPED && sampi_row_is_compact(row) && row->n <= SAMPI_SHORT_ARRAY;
     if (shows || selects || is_short || by_score || only_shows)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
-    if (only_shows) sampi_sort_all(view->cur, sampi_memory_of(row->work)); /* masked candidates too */
+    if (only_shows) sampi_sort_all(view->cur, sampi_row_memory_of(row->work)); /* masked candidates too */
     return SAMP_OK;
 }

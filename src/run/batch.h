@@ -89,7 +89,7 @@ static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *
     sampi_job job;
     int status = sampi_batch_job((sampi_sampler *)rows[r], batch, r, work, &job);
     (void)what;
-    if (status || (status = sampi_check_logprobs(lp, job.n))) return status;
+    if (status || (status = sampi_row_check_logprobs(lp, job.n))) return status;
     job.logprobs = lp;
     return sampi_sample(&job);
 }
@@ -126,7 +126,7 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     }
     for (size_t r = 0; r < batch->n_rows && have < n; r++) {
         sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
-        if (w && w->n < batch->n_vocab && sampi_reserve(w, batch->n_vocab, false) == SAMP_OK) work[have++] = w;
+        if (w && w->n < batch->n_vocab && sampi_row_reserve(w, batch->n_vocab, false) == SAMP_OK) work[have++] = w;
     }
     return have;
 }

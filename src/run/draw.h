@@ -66,31 +66,31 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_flat_chain flat;
     bool sorted = false;
     int i = 0, status;
-    sampi_make_flat(&flat, s);
+    sampi_row_make_flat(&flat, s);
     const bool is_llama = flat.n_members > 0 && sampi_is_llama_cpp(flat.member[0]), whole = flat.whole && !is_llama;
     sampi_ordinals ordinal = { { 0 }, is_llama, false, false, job->work };
     sampi_sampler *const *list = whole ? flat.list : flat.member;
-    const sampi_sampler *done = is_llama ? sampi_first_mask(s) : NULL;
+    const sampi_sampler *done = is_llama ? sampi_life_first_mask(s) : NULL;
     const int n = whole ? flat.n : flat.n_members,
               end = whole      ? n
                     : is_llama ? sampi_known_to_llama(&flat, done, &sorted)
                                : sampi_known_members(&flat, &sorted);
     if (end == 0) return SAMPI_DECLINED;
     if (whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS) return SAMPI_DECLINED;
-    if ((status = sampi_open_row(&row, job))) return status;
-    sampi_save_state(s);
+    if ((status = sampi_row_open_row(&row, job))) return status;
+    sampi_life_save_state(s);
     for (; i < end && status == SAMP_OK; i += status == SAMP_OK)
-        if (!list[i]->off && list[i] != done) status = sampi_run_fast(&row, list[i], s->position, &ordinal);
+        if (!list[i]->off && list[i] != done) status = sampi_row_run_fast(&row, list[i], s->position, &ordinal);
     if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
-        return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
+        return sampi_life_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
     /* the draw continues step by step, with list[i] */
-    if (!status || row.floor > -FLT_MAX) sampi_compact(&row);
+    if (!status || row.floor > -FLT_MAX) sampi_row_compact(&row);
     if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
-        sampi_restore_state(s);
+        sampi_life_restore_state(s);
         return SAMPI_DECLINED;
     }
     samp_token_data_array cur = sampi_row_array(&row);
-    if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_memory_of(job->work));
+    if (sorted || (!whole && row.sorts)) sampi_sort_all(&cur, sampi_row_memory_of(job->work));
     s->perf.n_steps += !is_llama;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
+    return sampi_life_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }

@@ -30,7 +30,7 @@ static SAMPI_COLD double sampi_trail_mass(const sampi_trail *trail)
     for (size_t i = 0; i < trail->cur.size; i++) {
         if (!sampi_masked(trail->cur.data[i].logit)) id[n++] = trail->cur.data[i].id;
         if (n < SAMPI_TILE && i + 1 < trail->cur.size) continue;
-        mass += sampi_given_mass(trail->job, id, n);
+        mass += sampi_row_given_mass(trail->job, id, n);
         n = 0;
     }
     return (double)mass / (double)trail->raw.z;
@@ -44,7 +44,7 @@ static SAMPI_COLD int sampi_follow(sampi_trail *trail, sampi_sampler *s)
         status = sampi_follow(trail, s->u.chain.item[i]);
     if (status || sampi_is_chain(s) || sampi_idles(s)) return status;
     const bool had = !sampi_masked(sampi_trail_logit(trail));
-    if ((status = sampi_run(s, &trail->cur, trail->job->s->position, &trail->ordinal))) return status;
+    if ((status = sampi_life_run(s, &trail->cur, trail->job->s->position, &trail->ordinal))) return status;
     if ((status = sampi_check(&trail->cur))) return status;
     const float l = sampi_trail_logit(trail);
     if (had && sampi_masked(l)) trail->removed_by = samp_name(&s->base);
@@ -63,18 +63,18 @@ static SAMPI_COLD int sampi_walk_trail(sampi_trail *trail, sampi_job *job, samp_
                                        size_t n_vocab, sampi_row *raw)
 {
     int status = sampi_make_job(job, sampler, logits, n_vocab, NULL);
-    if (!status && (trail->token < 0 || (size_t)trail->token >= n_vocab || sampi_is_short(job->s, n_vocab)))
+    if (!status && (trail->token < 0 || (size_t)trail->token >= n_vocab || sampi_life_is_short(job->s, n_vocab)))
         status = SAMP_E_RANGE;
-    if (!status) status = sampi_open_row(raw, job);
+    if (!status) status = sampi_row_open_row(raw, job);
     if (status) return status;
     trail->job = job;
     trail->raw = trail->left = sampi_row_told(raw);
     job->top = trail->raw.max;
     trail->cur = sampi_row_array(raw);
     if (sampi_masked(sampi_trail_logit(trail))) trail->removed_by = "mask";
-    sampi_save_state(job->s);
+    sampi_life_save_state(job->s);
     status = sampi_follow(trail, job->s);
-    sampi_restore_state(job->s);
+    sampi_life_restore_state(job->s);
     return status;
 }
 
@@ -89,9 +89,9 @@ SAMP_API SAMPI_COLD int samp_score(samp_sampler *chain, const float *logits, siz
     trail.token = token;
     const int status = out ? sampi_walk_trail(&trail, &job, chain, logits, n_vocab, &raw) : (int)SAMP_E_NULL;
     if (status) return status;
-    const float l = sampi_logit_left(&raw, token);
-    out->raw = sampi_logprob(l, trail.raw.max, trail.raw.z);
-    out->processed = sampi_logprob(sampi_trail_logit(&trail), trail.left.max, trail.left.z);
+    const float l = sampi_row_logit_left(&raw, token);
+    out->raw = sampi_row_logprob(l, trail.raw.max, trail.raw.z);
+    out->processed = sampi_row_logprob(sampi_trail_logit(&trail), trail.left.max, trail.left.z);
     out->rank = (int32_t)sampi_row_before(&raw, token, l) + 1;
     out->removed_by = trail.removed_by;
     return SAMP_OK;

@@ -11,13 +11,13 @@
    them. If a custom sampler refuses the token, no log-probability is written, and the caller undoes the draw. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
-    *token = sampi_replayed(job->s);
+    *token = sampi_row_replayed(job->s);
     if (*token < 0) *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status) sampi_tell_array(job, cur, *token);
+    if (!status) sampi_row_tell_array(job, cur, *token);
     return status;
 }
 
@@ -30,7 +30,7 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
     if (ras) return sampi_draw_again(job, ras, token);
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_tell_row(job, before, *token);
+    if (!status && job->logprobs) sampi_row_tell_row(job, before, *token);
     return status;
 }
 
@@ -40,6 +40,6 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
                                             samp_token *token)
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
-    if (!status && sampi_replayed(job->s) < 0) status = sampi_check_selected(cur);
+    if (!status && sampi_row_replayed(job->s) < 0) status = sampi_life_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
 }

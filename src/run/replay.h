@@ -19,7 +19,7 @@ SAMP_API SAMPI_COLD int64_t samp_replay_check(samp_sampler *chain, const samp_lo
         sampi_job job;
         status = sampi_batch_job(s, logits, r, &s->work, &job);
         job.logprobs = logits->logprobs ? &logits->logprobs[r] : NULL;
-        if (status || (status = sampi_check_logprobs(job.logprobs, job.n))) return status;
+        if (status || (status = sampi_row_check_logprobs(job.logprobs, job.n))) return status;
         const samp_token token = sampi_sample(&job);
         if (token < 0) return token;
         if (token != tokens[r]) return (int64_t)r;
@@ -35,10 +35,10 @@ static SAMPI_COLD int sampi_raw_row(const samp_logits *logits, size_t r, sampi_w
     sampi_job job;
     sampi_row row;
     int status = sampi_batch_job(&none, logits, r, work, &job);
-    if (!status) status = sampi_check_set(&told->raw, job.n);
+    if (!status) status = sampi_row_check_set(&told->raw, job.n);
     const samp_token token = told->raw.chosen.token;
     if (!status && (token < -1 || (token >= 0 && (size_t)token >= job.n))) status = SAMP_E_RANGE;
-    if (!status) status = sampi_open_row(&row, &job);
+    if (!status) status = sampi_row_open_row(&row, &job);
     if (status) return status;
     const sampi_sums sums = sampi_row_told(&row);
     const double before = told->raw.cumulative_logprob;
@@ -62,7 +62,7 @@ SAMP_API SAMPI_COLD int samp_raw_logprobs(const samp_logits *logits)
     if ((status = sampi_check_batch(NULL, &checked))) return status;
     int n = sampi_batch_threads(logits), have = 0;
     memset(work, 0, sizeof work);
-    while (have < n && sampi_reserve(&work[have], logits->n_vocab, false) == SAMP_OK) have++;
+    while (have < n && sampi_row_reserve(&work[have], logits->n_vocab, false) == SAMP_OK) have++;
     if (have == 0) return SAMP_E_NOMEM;
     long long n_rows = (long long)logits->n_rows, wrong = n_rows;
     int first = SAMP_OK;

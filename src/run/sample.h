@@ -11,15 +11,15 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     const sampi_ordinals ordinal = { { 0 }, false, true, false, job->work };
     sampi_sampler *s = job->s;
     sampi_row row;
-    int status = sampi_open_row(&row, job);
+    int status = sampi_row_open_row(&row, job);
     if (status) return status;
     samp_token_data_array cur = sampi_row_array(&row);
-    sampi_save_state(s);
-    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
+    sampi_life_save_state(s);
+    return sampi_life_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
-/* Applies the mask of a chain's first member (sampi_first_mask): the job's mask becomes that member's mask, combined
-   with the job's own. The other members then sample the masked row. */
+/* Applies the mask of a chain's first member (sampi_life_first_mask): the job's mask becomes that member's mask,
+   combined with the job's own. The other members then sample the masked row. */
 static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
 {
     uint32_t *bits = NULL;
@@ -69,14 +69,16 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    sampi_moves(s);
+    sampi_life_moves(s);
     sampi_job masked = *job;
-    sampi_sampler *first = sampi_first_mask(s);
-    int status = sampi_is_short(s, job->n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&masked, first) : SAMP_OK;
+    sampi_sampler *first = sampi_life_first_mask(s);
+    int status = sampi_life_is_short(s, job->n) ? (int)SAMP_E_RANGE
+                 : first                        ? sampi_mask_job(&masked, first)
+                                                : SAMP_OK;
     /* raw log-probabilities are those of all logits, so those that only the sampler `first` masks are checked (for NaN
        and +infinity) too */
     if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        status = sampi_open_row(&row, job);
+        status = sampi_row_open_row(&row, job);
     if (job->logprobs && job->logprobs->support)
         masked.top = sampi_use()->maxima(job->data, job->dtype, job->mask, job->n, job->work->line);
     if (!status) status = sampi_draw_fast(&masked, &token);
@@ -84,7 +86,7 @@ static samp_token sampi_sample(const sampi_job *job)
         s->perf.n_steps++;
         status = sampi_draw_by_steps(&masked, &token);
     }
-    if (!status && job->logprobs && sampi_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
+    if (!status && job->logprobs && sampi_row_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
         sampi_tell_given(&row, token, job->logprobs);
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK

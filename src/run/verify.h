@@ -19,7 +19,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
     for (size_t i = 0; draft->logprobs && i <= draft->n; i++) {
-        const int status = sampi_check_logprobs(&draft->logprobs[i], n_vocab);
+        const int status = sampi_row_check_logprobs(&draft->logprobs[i], n_vocab);
         if (status) return status;
     }
     if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* this method does not use the probabilities */

@@ -6,7 +6,7 @@
 /* Does the array have masked candidates that the row does not have? */
 static bool sampi_is_sparse(const sampi_view *view)
 {
-    return view->state < SAMPI_VIEW_DROPPED && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+    return view->state < SAMPI_VIEW_DROPPED && sampi_row_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
 /* Goes to the next tile of the array, and sets it->x to the logits that the row gives them; those that the row does not
@@ -15,7 +15,7 @@ static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces
 {
     const sampi_row *row = it->row;
     const size_t n = view->cur->size;
-    if (!sampi_is_sparse(view)) return sampi_next_logits(it);
+    if (!sampi_is_sparse(view)) return sampi_row_next_logits(it);
     it->at += it->n;
     it->n = n - it->at < SAMPI_TILE ? n - it->at : SAMPI_TILE;
     it->x = it->buf;
@@ -36,7 +36,8 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, do
     uint64_t z = 0;
     *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
     if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
-    for (sampi_start(&it, row); sampi_next_logits(&it);) z += row->k->weights(it.x, it.n, max, NULL, e + it.at);
+    for (sampi_row_start(&it, row); sampi_row_next_logits(&it);)
+        z += row->k->weights(it.x, it.n, max, NULL, e + it.at);
     return z;
 }
 
@@ -52,7 +53,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums
     size_t before = 0;
     bool is_sparse = sampi_is_sparse(view), dropped = view->state >= SAMPI_VIEW_DROPPED;
     for (size_t i = 0; dropped && i < row->n; i++) d[i] = d[row->id[i]];
-    for (sampi_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
+    for (sampi_row_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
         if (is_sparse && it.passed == before)
             memset(p, 0, sizeof p); /* all masked */
         else if (sums) {
@@ -77,7 +78,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     const bool dropped = view->state >= SAMPI_VIEW_DROPPED, sorts = view->state == SAMPI_VIEW_SORTED;
     if (view->state == SAMPI_VIEW_CLOSED) return;
     if (dropped) {
-        sampi_compact(row);
+        sampi_row_compact(row);
         n = row->n;
     }
     if (sums && index >= 0) {
@@ -92,7 +93,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     cur->size = n;
     cur->sorted = false;
     view->state = SAMPI_VIEW_CLOSED;
-    if (sorts) sampi_sort(&view->order, cur, 0, n, sampi_memory_of(row->work));
+    if (sorts) sampi_sort(&view->order, cur, 0, n, sampi_row_memory_of(row->work));
     cur->sorted = sorts && !view->order.score;
     if (index < 0) return;
     cur->selected = (int64_t)(sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));

@@ -1,9 +1,9 @@
 /* ============================================================================================== >>truncation
    Samplers that remove tokens from the array: they are in this file and the next ones down to xtc. Each file has the
    function sampi_..._apply, which the table of kinds names, and the arithmetic of the threshold, which the executors
-   for rows, slices and the GPU use too. sampi_run calls an apply function after sampi_check, and never for a sampler
-   that is off. So the parameters are in range and the row has a maximum. The function changes the array, not the
-   sampler, and leaves at least one token.
+   for rows, slices and the GPU use too. sampi_life_run calls an apply function after sampi_check, and never for a
+   sampler that is off. So the parameters are in range and the row has a maximum. The function changes the array, not
+   the sampler, and leaves at least one token.
 
    Whether a token stays depends on its logit and on sums over the row, never on its index in the array. So the executor
    for rows may find the same tokens in another way. An apply function first computes the threshold (an integer sum of

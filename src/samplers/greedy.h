@@ -1,8 +1,8 @@
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each writes its candidate's index to
    cur->selected and (except greedy) p of all candidates. The apply functions change mirostat's mu (s->now.mu) and the
-   selected token that adaptive_p remembers until it is accepted (s->now.pending, pending_p). sampi_end_draw restores
-   s->now if a later sampler fails.
+   selected token that adaptive_p remembers until it is accepted (s->now.pending, pending_p). sampi_life_end_draw
+   restores s->now if a later sampler fails.
 
    All random samplers choose by sampi_draw: it draws (draw.h), or tests the token of a draft (ratio.h), so that mu
    follows the token that was really chosen. A draw adds up the candidates by ascending id, not in the array's order,

@@ -1,13 +1,13 @@
 /* =================================================================================================== >>llama
    Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): they compute or draw as llama.cpp 0.5 does on x86-64, so that
-   a seed gives llama.cpp's tokens. In this arithmetic sampi_run calls the function apply_llama in place of apply, with
-   the same arguments and meaning. Each function is in its sampler's file, beside the function in the library's own
-   (canonical) arithmetic; this file has what they share.
+   a seed gives llama.cpp's tokens. In this arithmetic sampi_life_run calls the function apply_llama in place of
+   apply, with the same arguments and meaning. Each function is in its sampler's file, beside the function in the
+   library's own (canonical) arithmetic; this file has what they share.
 
    This arithmetic differs from the canonical one: it has float sums in array order, libm's float functions, and no
    fused multiply-add (sampi_roundf keeps products rounded). Masked tokens stay in the array, with p = 0, and count for
    min_keep and n. Random numbers come one after another from the sampler's own std::mt19937 (part 0), which each draw
-   advances; sampi_restore_state can take it back.
+   advances; sampi_life_restore_state can take it back.
 
    The order of additions is part of the result: a sum over a sorted array differs from the sum over the array as it
    came. So an array is sorted where llama.cpp sorts it, and nowhere else. Exponentials of long arrays are computed by

@@ -21,7 +21,7 @@ typedef enum sampi_atom_kind {
     SAMPI_ATOM_ITEM,    /* item number `name`, if the array has one, satisfies the condition `literal` */
     SAMPI_ATOM_ITEMS,   /* all items satisfy the condition `literal` */
     SAMPI_ATOM_SOME,    /* at least `name` items satisfy the condition `literal` */
-    /* some member of the object violates the keyword at `node`: its name is in sampi_exists_names, and its value
+    /* some member of the object violates the keyword at `node`: its name is in sampi_schema_exists_names, and its value
        satisfies the condition `literal` */
     SAMPI_ATOM_EXISTS,
     SAMPI_ATOM_WITNESS, /* as EXISTS (some member violates a keyword), and its name is not listed (objects.h) */
@@ -63,12 +63,12 @@ typedef struct sampi_shapes {
     sampi_node node; /* the alternatives so far, as one node */
 } sampi_shapes;
 
-static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
+static sampi_atom *sampi_schema_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
 
-static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
+static SAMPI_COLD void sampi_schema_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
                                       sampi_literal literal)
 {
-    sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
+    sampi_atom *a = (sampi_atom *)sampi_grammar_vec_add(&x->atoms, sizeof *a, 1);
     if (!a) {
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
@@ -81,9 +81,9 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
 }
 
 /* Puts an entry in front of a list in x->todo. Returns the new list, or -1 if there is no memory. */
-static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
+static SAMPI_COLD int32_t sampi_schema_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
 {
-    sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
+    sampi_todo *d = (sampi_todo *)sampi_grammar_vec_add(&x->todo, sizeof *d, 1);
     if (!d) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), -1;
     d->kind = kind;
     d->node = node;
@@ -91,32 +91,32 @@ static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, 
     return x->todo.n - 1;
 }
 
-static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
+static SAMPI_COLD int32_t sampi_schema_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
 {
-    return sampi_todo_add(x, SAMPI_TODO_LITERAL, sampi_literal_of(node, meant), next);
+    return sampi_schema_todo_add(x, SAMPI_TODO_LITERAL, sampi_schema_literal_of(node, meant), next);
 }
 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
-static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
+static SAMPI_COLD void sampi_schema_finish(sampi_schema *x, sampi_shapes *s);
 
 /* Follows one way of a choice, in which one more literal (condition) must be split. x->todo and x->atoms are restored
    afterwards. */
-static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
-                                         int32_t later)
+static SAMPI_COLD void sampi_schema_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant,
+                                                int32_t now, int32_t later)
 {
     int32_t todo = x->todo.n, atoms = x->atoms.n;
     bool first = (meant & 1) == 0;
-    int32_t more = sampi_todo_literal(x, node, meant, first ? now : later);
+    int32_t more = sampi_schema_todo_literal(x, node, meant, first ? now : later);
     sampi_expand(x, s, first ? more : now, first ? later : more);
     x->todo.n = todo;
     x->atoms.n = atoms;
 }
 
-static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
+static SAMPI_COLD void sampi_schema_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
                                       int32_t name, int32_t now, int32_t later)
 {
     int32_t todo = x->todo.n, atoms = x->atoms.n;
-    sampi_atom_add(x, kind, node, name, 0);
+    sampi_schema_atom_add(x, kind, node, name, 0);
     sampi_expand(x, s, now, later);
     x->todo.n = todo;
     x->atoms.n = atoms;
@@ -124,13 +124,13 @@ static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_at
 
 /* Returns whether a schema can hold together with the atoms (simple conditions) so far. If the question is nested too
    deeply, the answer is true. */
-static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
+static SAMPI_COLD bool sampi_schema_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     if (x->level >= SAMPI_SCHEMA_ASKED) return true;
     sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
     int32_t todo = x->todo.n, atoms = x->atoms.n;
     x->level++;
-    sampi_expand(x, &ask, sampi_todo_literal(x, schema, SAMPI_IS, -1), -1);
+    sampi_expand(x, &ask, sampi_schema_todo_literal(x, schema, SAMPI_IS, -1), -1);
     x->level--;
     x->todo.n = todo;
     x->atoms.n = atoms;
@@ -140,16 +140,17 @@ static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, in
 static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsigned type)
 {
     bool whole;
-    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_TYPE);
+    int32_t node = sampi_schema_keyword(x, schema, SAMPI_KEY_TYPE);
     return node < 0 || (sampi_schema_types(x, node, &whole) & type);
 }
 
 /* Returns whether the current sequence of choices has this schema already. If so, the same schema is applied again, and
    adds nothing. */
-static SAMPI_COLD bool sampi_has_group(const sampi_schema *x, const sampi_shapes *s, int32_t schema)
+static SAMPI_COLD bool sampi_schema_has_group(const sampi_schema *x, const sampi_shapes *s, int32_t schema)
 {
     for (int32_t i = s->first; i < x->atoms.n; i++)
-        if (sampi_atom_at(x, i)->kind <= SAMPI_ATOM_ENTERED && sampi_atom_at(x, i)->node == schema) return true;
+        if (sampi_schema_atom_at(x, i)->kind <= SAMPI_ATOM_ENTERED && sampi_schema_atom_at(x, i)->node == schema)
+            return true;
     return false;
 }
 
@@ -159,10 +160,11 @@ typedef struct sampi_todo_list {
     int32_t first, last; /* last: the entry behind which the next one is added; -1: it is added in front */
 } sampi_todo_list;
 
-static SAMPI_COLD void sampi_todo_insert(sampi_schema *x, sampi_todo_list *list, sampi_todo_kind kind, int32_t node)
+static SAMPI_COLD void sampi_schema_todo_insert(sampi_schema *x, sampi_todo_list *list, sampi_todo_kind kind,
+                                                int32_t node)
 {
     const int32_t last = list->last, next = last < 0 ? list->first : ((sampi_todo *)x->todo.data)[last].next;
-    const int32_t made = sampi_todo_add(x, kind, node, next);
+    const int32_t made = sampi_schema_todo_add(x, kind, node, next);
     if (made < 0) return;
     *(last < 0 ? &list->first : &((sampi_todo *)x->todo.data)[last].next) = made;
     if (x->in_order) list->last = made;
@@ -176,25 +178,26 @@ static SAMPI_COLD void sampi_expand_keyword(sampi_schema *x, const sampi_shapes 
     switch ((int)key) {
         case SAMPI_KEY_REF:
             if ((at = sampi_schema_target(x, at)) >= 0)
-                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_IS));
+                sampi_schema_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_schema_literal_of(at, SAMPI_IS));
             break;
         case SAMPI_KEY_ALL_OF:
-            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
-                sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(k, SAMPI_IS));
+            for (int32_t k = sampi_schema_doc(x, at)->first; k >= 0; k = sampi_schema_doc(x, k)->next)
+                sampi_schema_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_schema_literal_of(k, SAMPI_IS));
             break;
-        case SAMPI_KEY_NOT: *later = sampi_todo_literal(x, at, SAMPI_ISNT, *later); break;
+        case SAMPI_KEY_NOT: *later = sampi_schema_todo_literal(x, at, SAMPI_ISNT, *later); break;
         case SAMPI_KEY_CONST:
-            sampi_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_literal_of(at, SAMPI_EQUALS));
+            sampi_schema_todo_insert(x, now, SAMPI_TODO_LITERAL, sampi_schema_literal_of(at, SAMPI_EQUALS));
             break;
-        case SAMPI_KEY_ENUM: sampi_todo_insert(x, now, SAMPI_TODO_VALUES, at); break;
-        case SAMPI_KEY_ANY_OF: sampi_todo_insert(x, now, SAMPI_TODO_ANY_OF, at); break;
-        case SAMPI_KEY_ONE_OF: sampi_todo_insert(x, now, SAMPI_TODO_ONE_OF, at); break;
-        case SAMPI_KEY_IF: sampi_todo_insert(x, now, SAMPI_TODO_IF, schema); break;
+        case SAMPI_KEY_ENUM: sampi_schema_todo_insert(x, now, SAMPI_TODO_VALUES, at); break;
+        case SAMPI_KEY_ANY_OF: sampi_schema_todo_insert(x, now, SAMPI_TODO_ANY_OF, at); break;
+        case SAMPI_KEY_ONE_OF: sampi_schema_todo_insert(x, now, SAMPI_TODO_ONE_OF, at); break;
+        case SAMPI_KEY_IF: sampi_schema_todo_insert(x, now, SAMPI_TODO_IF, schema); break;
         case SAMPI_KEY_DEPENDENT_REQUIRED:
         case SAMPI_KEY_DEPENDENT_SCHEMAS:
         case SAMPI_KEY_DEPENDENCIES:
-            for (int32_t k = sampi_doc(x, at)->first; k >= 0 && s->type == SAMPI_T_OBJECT; k = sampi_doc(x, k)->next)
-                sampi_todo_insert(x, now, SAMPI_TODO_DEPENDENCY, k);
+            for (int32_t k = sampi_schema_doc(x, at)->first; k >= 0 && s->type == SAMPI_T_OBJECT;
+                 k = sampi_schema_doc(x, k)->next)
+                sampi_schema_todo_insert(x, now, SAMPI_TODO_DEPENDENCY, k);
             break;
         default: break;
     }
@@ -217,40 +220,41 @@ static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
                                              SAMPI_KEY_NOT,
                                              SAMPI_KEY_ALL_OF,
                                              SAMPI_KEY_REF }; /* the last one is split first */
-    const int kind = sampi_doc(x, schema)->kind;
+    const int kind = sampi_schema_doc(x, schema)->kind;
     sampi_todo_list now = { *now_at, -1 };
     if (kind == SAMPI_JSON_FALSE) return false;
-    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
-    if (kind != SAMPI_JSON_OBJECT || sampi_has_group(x, s, schema)) return true;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_schema_malformed(x, schema, "expected a schema");
+    if (kind != SAMPI_JSON_OBJECT || sampi_schema_has_group(x, s, schema)) return true;
     if (!sampi_schema_allows(x, schema, s->type)) return false;
-    sampi_atom_add(x, x->in_order ? SAMPI_ATOM_ENTERED : SAMPI_ATOM_GROUP, schema, 0, 0);
+    sampi_schema_atom_add(x, x->in_order ? SAMPI_ATOM_ENTERED : SAMPI_ATOM_GROUP, schema, 0, 0);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !x->in_order; i++) {
-        const int32_t at = sampi_keyword(x, schema, keys[i]);
+        const int32_t at = sampi_schema_keyword(x, schema, keys[i]);
         if (at >= 0) sampi_expand_keyword(x, s, schema, keys[i], at, &now, later_at);
     }
     bool grouped = !x->in_order;
-    for (int32_t i = x->in_order ? sampi_doc(x, schema)->first : -1; i >= 0; i = sampi_doc(x, i)->next) {
-        const int key = x->key_of[sampi_doc(x, i)->name] - 1;
-        if (key < 0 || sampi_keyword(x, schema, (sampi_schema_key)key) < 0) continue;
+    for (int32_t i = x->in_order ? sampi_schema_doc(x, schema)->first : -1; i >= 0;
+         i = sampi_schema_doc(x, i)->next) {
+        const int key = x->key_of[sampi_schema_doc(x, i)->name] - 1;
+        if (key < 0 || sampi_schema_keyword(x, schema, (sampi_schema_key)key) < 0) continue;
         if (!grouped && (key == SAMPI_KEY_PROPERTIES || key == SAMPI_KEY_PREFIX_ITEMS || key == SAMPI_KEY_ITEMS)) {
-            sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+            sampi_schema_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
             grouped = true;
         }
         sampi_expand_keyword(x, s, schema, (sampi_schema_key)key, i, &now, later_at);
     }
-    if (!grouped) sampi_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
+    if (!grouped) sampi_schema_todo_insert(x, &now, SAMPI_TODO_GROUP, schema);
     *now_at = now.first;
     return true;
 }
 
 /* Follows the way in which some member violates a keyword that does not list names one by one. */
-static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
+static SAMPI_COLD void sampi_schema_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
                                         int32_t now, int32_t later)
 {
     int32_t atoms = x->atoms.n;
-    if (sampi_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
-    sampi_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
-                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_literal_of(node, SAMPI_ISNT));
+    if (sampi_schema_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
+    sampi_schema_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
+                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_schema_literal_of(node, SAMPI_ISNT));
     sampi_expand(x, s, now, later);
     x->atoms.n = atoms;
 }
@@ -259,10 +263,10 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
    schema, which is an error here. */
 static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
 {
-    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
+    int32_t at = sampi_schema_keyword(x, schema, SAMPI_KEY_REQUIRED);
     if (at < 0) return -1;
-    if (sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY) return sampi_doc(x, at)->first;
-    sampi_malformed(x, at, "expected an array of names");
+    if (sampi_schema_doc(x, at)->kind == SAMPI_JSON_ARRAY) return sampi_schema_doc(x, at)->first;
+    sampi_schema_malformed(x, at, "expected an array of names");
     return -1;
 }
 
@@ -273,35 +277,36 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
                                                 int32_t later)
 {
     int32_t at, n_atoms = x->atoms.n;
-    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_schema_doc(x, i)->next) {
         if ((name = sampi_schema_string_of(x, i)) < 0) break;
-        sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
-        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+        sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
     }
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
-            int32_t name = sampi_doc(x, i)->name, n = x->atoms.n;
-            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_ISNT));
-            sampi_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next) {
+            int32_t name = sampi_schema_doc(x, i)->name, n = x->atoms.n;
+            sampi_schema_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_schema_literal_of(i, SAMPI_ISNT));
+            sampi_schema_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
             x->atoms.n = n;
-            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_IS));
+            sampi_schema_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_schema_literal_of(i, SAMPI_IS));
         }
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
-    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
-    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
+    if (least > 0) sampi_schema_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            sampi_schema_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
     if ((at = sampi_schema_others(x, schema)) >= 0)
-        sampi_way_exists(x, s, at, SAMPI_KEY_ADDITIONAL_PROPERTIES, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES)) >= 0)
-        sampi_way_exists(x, s, at, SAMPI_KEY_PROPERTY_NAMES, now, later);
+        sampi_schema_way_exists(x, s, at, SAMPI_KEY_ADDITIONAL_PROPERTIES, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES)) >= 0)
+        sampi_schema_way_exists(x, s, at, SAMPI_KEY_PROPERTY_NAMES, now, later);
     static const sampi_schema_key refused[] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                 SAMPI_KEY_DEPENDENCIES };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
-            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+        if ((at = sampi_schema_keyword(x, schema, refused[i])) >= 0 &&
+            sampi_schema_doc(x, at)->kind != SAMPI_JSON_TRUE)
+            sampi_schema_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
     x->atoms.n = n_atoms;
 }
 
@@ -311,32 +316,35 @@ static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s,
 {
     int32_t n_atoms = x->atoms.n, number = 0;
     int32_t prefix = sampi_schema_prefix(x, schema), rest = sampi_schema_rest(x, schema), at;
-    for (int32_t i = prefix < 0 ? -1 : sampi_doc(x, prefix)->first; i >= 0; i = sampi_doc(x, i)->next, number++) {
-        sampi_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_literal_of(i, SAMPI_ISNT));
-        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    for (int32_t i = prefix < 0 ? -1 : sampi_schema_doc(x, prefix)->first; i >= 0;
+         i = sampi_schema_doc(x, i)->next, number++) {
+        sampi_schema_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_schema_literal_of(i, SAMPI_ISNT));
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
         x->atoms.n = n_atoms;
     }
     if (rest >= 0 && number == 0) {
-        sampi_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_literal_of(rest, SAMPI_ISNT));
+        sampi_schema_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_schema_literal_of(rest, SAMPI_ISNT));
         sampi_expand(x, s, now, later);
         x->atoms.n = n_atoms;
-    } else if (rest >= 0 && sampi_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
-        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    } else if (rest >= 0 && sampi_schema_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
     } else if (rest >= 0)
-        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
-        bool counted = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
-                       sampi_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
-        sampi_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0, sampi_literal_of(at, SAMPI_ISNT));
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        bool counted = sampi_schema_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
+                       sampi_schema_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
+        sampi_schema_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0,
+                              sampi_schema_literal_of(at, SAMPI_ISNT));
         sampi_expand(x, s, now, later);
         x->atoms.n = n_atoms;
     }
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
-    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
-    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
-        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    if (least > 0) sampi_schema_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_schema_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 &&
+        sampi_schema_doc(x, at)->kind == SAMPI_JSON_TRUE)
+        sampi_schema_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
 }
 
 /* Follows each way in which "exactly one of the schemas" is violated: no schema holds, or two hold. */
@@ -344,14 +352,15 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
                                              int32_t later)
 {
     int32_t todo = x->todo.n, none = later;
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
-        none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        none = sampi_schema_todo_literal(x, i, SAMPI_ISNT, none);
     sampi_expand(x, s, now, none);
     x->todo.n = todo;
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
-        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k); k = sampi_doc(x, k)->next) {
-            int32_t both = sampi_todo_literal(x, k, SAMPI_IS, now);
-            sampi_way_literal(x, s, i, SAMPI_IS, both, later);
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        for (int32_t k = sampi_schema_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k);
+             k = sampi_schema_doc(x, k)->next) {
+            int32_t both = sampi_schema_todo_literal(x, k, SAMPI_IS, now);
+            sampi_schema_way_literal(x, s, i, SAMPI_IS, both, later);
             x->todo.n = todo;
         }
 }
@@ -362,39 +371,41 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
 static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
-    int kind = sampi_doc(x, schema)->kind;
+    int kind = sampi_schema_doc(x, schema)->kind;
     if (kind == SAMPI_JSON_TRUE) return false;
-    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema))
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_schema_may_hold(x, s, schema))
         return true;
     if (s->type == SAMPI_T_OBJECT)
         sampi_expand_isnt_object(x, s, schema, now, later);
     else
         sampi_expand_isnt_array(x, s, schema, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        sampi_way_literal(x, s, at, SAMPI_ISNT, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            sampi_way_literal(x, s, i, SAMPI_ISNT, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) sampi_way_literal(x, s, at, SAMPI_IS, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        sampi_schema_way_literal(x, s, at, SAMPI_ISNT, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            sampi_schema_way_literal(x, s, i, SAMPI_ISNT, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_NOT)) >= 0)
+        sampi_schema_way_literal(x, s, at, SAMPI_IS, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
         int32_t none = later;
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            none = sampi_schema_todo_literal(x, i, SAMPI_ISNT, none);
         sampi_expand(x, s, now, none);
     }
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) sampi_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_CONST)) >= 0)
+        sampi_schema_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
         int32_t none = later;
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            none = sampi_todo_literal(x, i, SAMPI_DIFFERS, none);
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            none = sampi_schema_todo_literal(x, i, SAMPI_DIFFERS, none);
         sampi_expand(x, s, now, none);
     }
-    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    int32_t condition = sampi_schema_keyword(x, schema, SAMPI_KEY_IF);
     for (int otherwise = 0; otherwise < 2 && condition >= 0; otherwise++) {
-        if ((at = sampi_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
-        int32_t isnt = sampi_todo_literal(x, at, SAMPI_ISNT, later);
-        sampi_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
+        if ((at = sampi_schema_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
+        int32_t isnt = sampi_schema_todo_literal(x, at, SAMPI_ISNT, later);
+        sampi_schema_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
     }
     x->todo.n = todo;
     x->atoms.n = atoms;
@@ -405,11 +416,12 @@ static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i);
+         i = sampi_schema_doc(x, i)->next) {
         int32_t todo = x->todo.n, others = later;
-        for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
-            if (k != i) others = sampi_todo_literal(x, k, SAMPI_ISNT, others);
-        sampi_way_literal(x, s, i, SAMPI_IS, now, others);
+        for (int32_t k = only ? sampi_schema_doc(x, array)->first : -1; k >= 0; k = sampi_schema_doc(x, k)->next)
+            if (k != i) others = sampi_schema_todo_literal(x, k, SAMPI_ISNT, others);
+        sampi_schema_way_literal(x, s, i, SAMPI_IS, now, others);
         x->todo.n = todo;
     }
 }
@@ -419,34 +431,37 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
 static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
                                                int32_t later)
 {
-    int32_t name = sampi_doc(x, node)->name, atoms = x->atoms.n;
-    sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
-    sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
-    if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
-        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* in draft 3, one name without a list */
-        for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+    int32_t name = sampi_schema_doc(x, node)->name, atoms = x->atoms.n;
+    sampi_schema_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
+    sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
+    if (sampi_schema_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_schema_doc(x, node)->kind == SAMPI_JSON_STRING) {
+        bool list = sampi_schema_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* in draft 3, one name without a list */
+        for (int32_t i = list ? sampi_schema_doc(x, node)->first : node; i >= 0;
+             i = list ? sampi_schema_doc(x, i)->next : -1) {
             int32_t other = sampi_schema_string_of(x, i);
-            if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
+            if (other >= 0) sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);
     } else
-        sampi_way_literal(x, s, node, SAMPI_IS, now, later);
+        sampi_schema_way_literal(x, s, node, SAMPI_IS, now, later);
     x->atoms.n = atoms;
 }
 
 /* Follows both ways of if, then, else. */
 static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
-    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
-    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    int32_t condition = sampi_schema_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
+    int32_t then = sampi_schema_keyword(x, schema, SAMPI_KEY_THEN),
+            otherwise = sampi_schema_keyword(x, schema, SAMPI_KEY_ELSE);
     if (then < 0 && otherwise < 0) {
         sampi_expand(x, s, now, later);
         return;
     }
-    sampi_way_literal(x, s, condition, SAMPI_IS, then < 0 ? now : sampi_todo_literal(x, then, SAMPI_IS, now), later);
+    sampi_schema_way_literal(x, s, condition, SAMPI_IS,
+                             then < 0 ? now : sampi_schema_todo_literal(x, then, SAMPI_IS, now), later);
     x->todo.n = todo;
-    sampi_way_literal(x, s, condition, SAMPI_ISNT,
-                      otherwise < 0 ? now : sampi_todo_literal(x, otherwise, SAMPI_IS, now), later);
+    sampi_schema_way_literal(x, s, condition, SAMPI_ISNT,
+                      otherwise < 0 ? now : sampi_schema_todo_literal(x, otherwise, SAMPI_IS, now), later);
     x->todo.n = todo;
 }
 
@@ -454,11 +469,12 @@ static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t
 static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
                                           int32_t later)
 {
-    bool kind = (sampi_type_of(x, value) & s->type) != 0;
+    bool kind = (sampi_schema_type_of(x, value) & s->type) != 0;
     if (meant == SAMPI_DIFFERS && !kind)
         sampi_expand(x, s, now, later);
     else if (kind)
-        sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
+        sampi_schema_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now,
+                              later);
 }
 
 /* Follows each way of a condition that offers a choice. */
@@ -472,7 +488,7 @@ static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi
         case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
         case SAMPI_TODO_DEPENDENCY: sampi_expand_dependency(x, s, d.node, now, later); break;
         case SAMPI_TODO_VALUES:
-            for (int32_t i = sampi_doc(x, d.node)->first; i >= 0; i = sampi_doc(x, i)->next)
+            for (int32_t i = sampi_schema_doc(x, d.node)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
                 sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
             break;
     }
@@ -495,7 +511,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
     bool on = sampi_schema_choice(x);
     while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, SAMPI_HERE)) {
         if (now < 0 && later < 0) {
-            sampi_finish(x, s);
+            sampi_schema_finish(x, s);
             break;
         }
         if (++s->depth > SAMPI_SCHEMA_NESTING)
@@ -503,7 +519,7 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
         const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
         *(now >= 0 ? &now : &later) = d.next;
         if (d.kind == SAMPI_TODO_GROUP) {
-            sampi_atom_add(x, SAMPI_ATOM_GROUP, d.node, 0, 0);
+            sampi_schema_atom_add(x, SAMPI_ATOM_GROUP, d.node, 0, 0);
         } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
             on = sampi_expand_is(x, s, d.node >> 2, &now, &later);
         } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_ISNT) {
@@ -526,7 +542,7 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
         sampi_literal literal = sampi_goal_literal(x, goal, i);
         int32_t *list = literal & 1 ? &later : &now;
-        *list = sampi_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
+        *list = sampi_schema_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
     }
     sampi_expand(x, s, now, later);
     x->todo.n = todo;

@@ -30,7 +30,7 @@ static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sa
     if (least == 0 && most == INT32_MAX) return;
     while (i < a->n_some && a->some[i].literal != literal) i++;
     if (i == SAMPI_ITEM_COUNTS) {
-        sampi_refuse(x, literal >> 2, "more than three contains at once");
+        sampi_schema_refuse(x, literal >> 2, "more than three contains at once");
         return;
     }
     sampi_item_count *some = &a->some[i];
@@ -48,19 +48,20 @@ static SAMPI_COLD void sampi_array_add_count(sampi_schema *x, sampi_array *a, sa
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
 {
     int32_t prefix = sampi_schema_prefix(x, schema), at;
-    if (prefix >= 0 && sampi_doc(x, prefix)->n > a->n_prefix) a->n_prefix = sampi_doc(x, prefix)->n;
+    if (prefix >= 0 && sampi_schema_doc(x, prefix)->n > a->n_prefix) a->n_prefix = sampi_schema_doc(x, prefix)->n;
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
     if (least > a->least) a->least = least;
     if (most < a->most) a->most = most;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 &&
+        sampi_schema_doc(x, at)->kind == SAMPI_JSON_TRUE)
         a->unique = at;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
-        least = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) < 0
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        least = sampi_schema_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) < 0
                     ? 1
                     : sampi_schema_count(x, schema, SAMPI_KEY_MIN_CONTAINS, 0);
         most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
-        sampi_array_add_count(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
+        sampi_array_add_count(x, a, sampi_schema_literal_of(at, SAMPI_IS), least, most);
     }
 }
 
@@ -77,17 +78,17 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
         if (is || a->some[k].most < INT32_MAX) possible = sampi_goal_add(x, first, a->some[k].literal ^ !is);
     }
     for (int32_t k = a->shapes->first; k < a->last && possible && !x->status; k++) {
-        sampi_atom atom = *sampi_atom_at(x, k);
+        sampi_atom atom = *sampi_schema_atom_at(x, k);
         if (atom.kind == SAMPI_ATOM_ITEMS || (atom.kind == SAMPI_ATOM_ITEM && atom.name == i))
             possible = sampi_goal_add(x, first, atom.literal);
         if (atom.kind != SAMPI_ATOM_GROUP && atom.kind != SAMPI_ATOM_VALUE) continue;
         bool value = atom.kind == SAMPI_ATOM_VALUE;
         int32_t prefix = value ? atom.node : sampi_schema_prefix(x, atom.node),
-                at = prefix < 0 ? -1 : sampi_doc_child(x, prefix, i);
+                at = prefix < 0 ? -1 : sampi_schema_doc_child(x, prefix, i);
         if (value)
-            possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+            possible = at >= 0 && sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_EQUALS));
         else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
-            possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+            possible = sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_IS));
     }
     int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
@@ -99,14 +100,14 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
 static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
 {
     for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
-        sampi_atom atom = *sampi_atom_at(x, i);
+        sampi_atom atom = *sampi_schema_atom_at(x, i);
         if (atom.kind == SAMPI_ATOM_GROUP) sampi_array_group(x, a, atom.node);
         if (atom.kind == SAMPI_ATOM_ITEM && atom.name >= a->n_prefix) a->n_prefix = atom.name + 1;
         if (atom.kind == SAMPI_ATOM_SOME) sampi_array_add_count(x, a, atom.literal, atom.name, INT32_MAX);
         if (atom.kind == SAMPI_ATOM_LEAST && atom.name > a->least) a->least = atom.name;
         if (atom.kind == SAMPI_ATOM_MOST && atom.name < a->most) a->most = atom.name;
         if (atom.kind != SAMPI_ATOM_VALUE) continue;
-        int32_t n = sampi_doc(x, atom.node)->n;
+        int32_t n = sampi_schema_doc(x, atom.node)->n;
         if (n > a->n_prefix) a->n_prefix = n;
         if (n > a->least) a->least = n;
         if (n < a->most) a->most = n;
@@ -129,7 +130,7 @@ static SAMPI_COLD sampi_node sampi_array_of_one(sampi_schema *x, const sampi_arr
 }
 
 /* Returns whether the node is one of the list's members. Equal sets of texts have the same node. */
-static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
+static SAMPI_COLD bool sampi_schema_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
 {
     for (int32_t i = 0; i < members->n; i++) {
         if (((const sampi_member *)members->data)[i].node == node) return true;
@@ -141,8 +142,8 @@ static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members
 /* Adds a value that may come once in the array, unless it is in the list already; an enum may have a value twice. */
 static SAMPI_COLD void sampi_array_value(sampi_schema *x, sampi_vec *members, sampi_node node)
 {
-    if (x->status || sampi_is_member(x, members, node)) return;
-    sampi_member *room = (sampi_member *)sampi_vec_add(members, sizeof *room, 1);
+    if (x->status || sampi_schema_is_member(x, members, node)) return;
+    sampi_member *room = (sampi_member *)sampi_grammar_vec_add(members, sizeof *room, 1);
     if (!room) {
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
@@ -164,12 +165,12 @@ static SAMPI_COLD sampi_node sampi_array_listed(sampi_schema *x, const sampi_arr
         int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
         sampi_array_value(x, &list,
                           i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
-                                : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)));
+                                : sampi_schema_value_text(x, *sampi_schema_ints(&x->arena, at)));
     }
     if (a->least <= list.n)
         node = sampi_tree_members(x->tree, (const sampi_member *)list.data, (size_t)list.n, x->comma, SAMPI_NEVER,
                                   (size_t)a->least, a->most < INT32_MAX ? (size_t)a->most : SIZE_MAX);
-    sampi_vec_free(&list);
+    sampi_grammar_vec_free(&list);
     return node;
 }
 
@@ -183,7 +184,8 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     samp_grammar_error error;
     const int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     if (goal < 0 || sampi_goal_structures(x, goal))
-        return sampi_refuse(x, a->unique, "only where all items are scalars, and one schema is for all"), SAMPI_NEVER;
+        return sampi_schema_refuse(x, a->unique, "only where all items are scalars, and one schema is for all"),
+               SAMPI_NEVER;
     sampi_scalars s = sampi_goal_scalars(x, goal);
     if (s.number.n >= 0 && s.string.n >= 0) {
         a->unique = -1; /* the list of members sees to it */
@@ -271,20 +273,20 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
     for (int32_t k = 0; k < a->n_some && n <= MOST; k++)
         n *= 1 + (int64_t)(a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least);
     if ((last + 1) * n > MOST)
-        return sampi_refuse(x, a->some[0].literal >> 2, "contains with so many items"), SAMPI_NEVER;
+        return sampi_schema_refuse(x, a->some[0].literal >> 2, "contains with so many items"), SAMPI_NEVER;
     const int32_t first = x->stack.n;
     for (int32_t found = 0; found < n; found++)
-        sampi_push(x, &x->stack, sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER);
+        sampi_schema_push(x, &x->stack, sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER);
     if (a->most == INT32_MAX) sampi_array_ways(x, a, (int32_t)last, items);
     for (int32_t found = (int32_t)n; found-- > 0 && a->most == INT32_MAX && !x->status;) {
-        sampi_node *place = sampi_ints(&x->stack, first);
+        sampi_node *place = sampi_schema_ints(&x->stack, first);
         place[found] = sampi_array_tail(x, a, found, items, place);
     }
     for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
         sampi_array_ways(x, a, i, items);
         for (int32_t found = 0; found < n && !x->status; found++) {
             /* for counts above `found`, place [] was not replaced yet: it has what may follow item i + 1 */
-            sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
+            sampi_node *place = sampi_schema_ints(&x->stack, first), node = SAMPI_NEVER;
             for (int32_t which = 0; which < 1 << a->n_some; which++) {
                 const int32_t next = sampi_array_count(a, found, which);
                 if (next >= 0) node = sampi_tree_alt(t, sampi_tree_seq(t, items[which], place[next]), node);
@@ -293,7 +295,7 @@ static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_ar
                                                                          : node;
         }
     }
-    const sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
+    const sampi_node node = x->status ? SAMPI_NEVER : *sampi_schema_ints(&x->stack, first);
     x->stack.n = first;
     return node;
 }
@@ -321,7 +323,7 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
 }
 
 /* Makes an array from the current atoms (simple conditions). */
-static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_array(sampi_schema *x, sampi_shapes *s)
 {
     sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
     sampi_array_collect(x, &a);
@@ -335,7 +337,7 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
     sampi_node inside;
     if (a.most <= 1) a.unique = -1;
     if (a.unique >= 0 && x->raw)
-        inside = (sampi_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
+        inside = (sampi_schema_refuse(x, a.unique, "not supported in this style"), SAMPI_NEVER);
     else if (a.unique >= 0)
         inside = sampi_array_unique(x, &a);
     else
@@ -346,23 +348,23 @@ static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 }
 
 /* Ends a way: its atoms (simple conditions) make one shape of an array or object, or they contradict each other. */
-static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish(sampi_schema *x, sampi_shapes *s)
 {
     int32_t refused = -1;
     for (int32_t i = s->first; i < x->atoms.n; i++)
-        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
+        if (sampi_schema_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_schema_atom_at(x, i)->node;
     if (refused >= 0 && !s->ask) { /* a refused atom (condition) is an error only if the other atoms can hold */
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)
-            sampi_finish_objects(x, &ask);
+            sampi_schema_finish_objects(x, &ask);
         else
-            sampi_finish_array(x, &ask);
-        if (ask.found) sampi_refuse(x, refused, "not supported where it must not hold");
+            sampi_schema_finish_array(x, &ask);
+        if (ask.found) sampi_schema_refuse(x, refused, "not supported where it must not hold");
         return;
     }
     if (s->type == SAMPI_T_OBJECT)
-        sampi_finish_objects(x, s);
+        sampi_schema_finish_objects(x, s);
     else
-        sampi_finish_array(x, s);
+        sampi_schema_finish_array(x, s);
 }

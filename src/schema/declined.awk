@@ -2,7 +2,7 @@
 #
 #     awk -f src/schema/declined.awk src/schema/*.h src/grammar/regex.h src/grammar/README.md      make declined
 #
-# A refusal is a call of sampi_refuse or sampi_regex_unsupported, or one of sampi_schema_fail with SAMP_E_RANGE: a limit. The page
+# A refusal is a call of sampi_schema_refuse or sampi_regex_unsupported, or one of sampi_schema_fail with SAMP_E_RANGE: a limit. The page
 # has the table between two comments, "declined" and "end of declined".
 
 function texts(status, call,    n, i, part, text) {
@@ -21,7 +21,7 @@ function texts(status, call,    n, i, part, text) {
 }
 function whole_room() {
     if (file == "") return
-    texts("unsupported", "sampi_refuse")
+    texts("unsupported", "sampi_schema_refuse")
     texts("unsupported", "sampi_regex_unsupported")
     texts("limit", "sampi_schema_fail")
     file = room = ""

@@ -8,13 +8,13 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
     int32_t way[SAMPI_JSON_DEPTH + 1];
     int n_way = 0;
     size_t n = 0;
-    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    for (; sampi_schema_doc(x, node)->parent >= 0; node = sampi_schema_doc(x, node)->parent) way[n_way++] = node;
     while (n_way-- > 0 && n + 12 < size) {
-        const sampi_json_node *v = sampi_doc(x, way[n_way]);
+        const sampi_json_node *v = sampi_schema_doc(x, way[n_way]);
         text[n++] = '/';
         if (v->name >= 0) {
             size_t length;
-            const char *name = sampi_doc_text(x, v->name, &length);
+            const char *name = sampi_schema_doc_text(x, v->name, &length);
             for (size_t i = 0; i < length && n + 3 < size; i++) {
                 bool escaped = name[i] == '~' || name[i] == '/';
                 if (escaped) text[n++] = '~';
@@ -25,7 +25,8 @@ static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node,
             }
         } else {
             int32_t index = 0, scale = 1;
-            for (int32_t i = sampi_doc(x, v->parent)->first; i != way[n_way]; i = sampi_doc(x, i)->next) index++;
+            for (int32_t i = sampi_schema_doc(x, v->parent)->first; i != way[n_way]; i = sampi_schema_doc(x, i)->next)
+                index++;
             while (scale <= index / 10) scale *= 10;
             for (; scale > 0; scale /= 10) text[n++] = (char)('0' + index / scale % 10);
         }
@@ -47,22 +48,22 @@ static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int stat
     const size_t n = strlen(message);
     memcpy(message + n, ": ", 2);
     memcpy(message + n + 2, text, m + 1);
-    sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
+    sampi_json_fail(&x->doc, sampi_schema_doc(x, node)->at, status, message);
 }
 
-static SAMPI_COLD void sampi_refuse(sampi_schema *x, int32_t node, const char *text)
+static SAMPI_COLD void sampi_schema_refuse(sampi_schema *x, int32_t node, const char *text)
 {
     sampi_schema_fail(x, node, SAMP_E_UNSUPPORTED, text);
 }
 
-static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char *text)
+static SAMPI_COLD void sampi_schema_malformed(sampi_schema *x, int32_t node, const char *text)
 {
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
 /* Returns the node of a keyword's value in a schema; -1 if the schema does not have the keyword, or if the value's type
    is wrong, which is an error. Up to draft 7, keywords beside a $ref are ignored. */
-static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
+static SAMPI_COLD int32_t sampi_schema_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
 #define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
     static const uint8_t may_be[] = { SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_MAY_BE) };
@@ -70,9 +71,9 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
     if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
         return -1;
     int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
-    if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
+    if (node < 0 || may_be[key] >> sampi_schema_doc(x, node)->kind & 1) return node;
 #define SAMPI_SCHEMA_EXPECTED(value, kinds, text) \
-    if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
+    if (may_be[key] == SAMPI_VALUE_##value) sampi_schema_malformed(x, node, "expected " text);
     SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
 #undef SAMPI_SCHEMA_EXPECTED
     return -1;
@@ -82,8 +83,8 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
    -1, with an error, if the node is not a string. */
 static SAMPI_COLD int32_t sampi_schema_string_of(sampi_schema *x, int32_t node)
 {
-    if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
-    sampi_malformed(x, node, "expected a name");
+    if (sampi_schema_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_schema_doc(x, node)->text;
+    sampi_schema_malformed(x, node, "expected a name");
     return -1;
 }
 

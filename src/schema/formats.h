@@ -30,7 +30,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
     char *text = NULL; /* a copy of the pattern, followed by a byte 0 */
-    const char *bytes = sampi_doc_text(x, string, &n);
+    const char *bytes = sampi_schema_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
         return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
     memcpy(text, bytes, n);
@@ -44,7 +44,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
 /* Returns the node of the names that match the pattern of a member of patternProperties. */
 static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
 {
-    return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
+    return sampi_schema_pattern(x, member, sampi_schema_doc(x, member)->name);
 }
 
 /* The formats of the standard. A format that is not regular has two bounds: every text of the lower bound has the
@@ -210,12 +210,12 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
-    const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    const char *name = sampi_schema_doc_text(x, sampi_schema_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
         const bool upper = over && formats[i].upper;
         const char *text = upper ? formats[i].upper : formats[i].lower;
-        if (!text) sampi_refuse(x, node, "this format is not supported");
+        if (!text) sampi_schema_refuse(x, node, "this format is not supported");
         if (x->status) break;
         sampi_node *made = &x->formats[upper][i];
         if (!*made) *made = sampi_schema_format_line(x, node, formats[i].before, text, !upper);
@@ -248,7 +248,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
     x->bytes.n_classes = 256;
     d->bytes = &x->bytes;
-    return sampi_memo_make(d);
+    return sampi_grammar_memo_make(d);
 }
 
 /* Returns the node of what follows a text (a TEXT node) in the texts of a regular node that begin with it: computes the
@@ -259,10 +259,10 @@ static SAMPI_COLD sampi_node sampi_schema_behind(sampi_schema *x, sampi_node nod
     sampi_schema_check(x, node < 0 ? node : text);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_check(x, SAMP_E_NOMEM);
     if (x->status) return SAMPI_NEVER;
-    const sampi_expr e = *sampi_at(x->tree, text);
+    const sampi_expr e = *sampi_grammar_at(x->tree, text);
     d->tree = *x->tree; /* the deriver works on a copy of the tree's struct, and may make the tree grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
-        node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
+        node = sampi_grammar_derive(d, node, sampi_grammar_bytes_at(&d->tree, e.a)[i]);
     *x->tree = d->tree;
     sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     return x->status ? SAMPI_NEVER : node;
@@ -272,7 +272,7 @@ static SAMPI_COLD sampi_node sampi_schema_behind(sampi_schema *x, sampi_node nod
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
     const sampi_node behind = sampi_schema_behind(x, node, text);
-    return sampi_at(x->tree, behind)->facts & SAMPI_FACT_EMPTY;
+    return sampi_grammar_at(x->tree, behind)->facts & SAMPI_FACT_EMPTY;
 }
 
 /* Returns whether a regular node matches any text. The answer is also true if the search takes more than `patience`
@@ -287,7 +287,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node, int6
     if (spare <= 0) return true;
     d->tree = *x->tree;
     d->budget = most;
-    bool alive = sampi_matches_any(d, node);
+    bool alive = sampi_grammar_matches_any(d, node);
     *x->tree = d->tree;
     d->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - d->budget);
     if (d->status == SAMP_E_FULL) {
@@ -313,7 +313,7 @@ static SAMPI_COLD void sampi_schema_count_node(sampi_schema *x, sampi_vec *reach
     while (i < reached->n && at[i].node != node) i++;
     (void)sampi_schema_work(x, SAMPI_HERE, (size_t)i / 8 + 1);
     if (i == reached->n) {
-        at = (sampi_counted_node *)sampi_vec_add(reached, sizeof *at, 1); /* the new last one */
+        at = (sampi_counted_node *)sampi_grammar_vec_add(reached, sizeof *at, 1); /* the new last one */
         if (!at) {
             sampi_schema_check(x, SAMP_E_NOMEM);
             return;
@@ -343,12 +343,12 @@ static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node,
             const sampi_counted_node at = ((const sampi_counted_node *)now.data)[i];
             uint8_t first[256];
             int32_t size[256] = { 0 };
-            if (sampi_at(&d->tree, at.node)->facts & SAMPI_FACT_EMPTY) n += at.n;
-            sampi_find_byte_kinds(d, at.node, first);
+            if (sampi_grammar_at(&d->tree, at.node)->facts & SAMPI_FACT_EMPTY) n += at.n;
+            sampi_grammar_find_byte_kinds(d, at.node, first);
             for (int32_t c = 0; c < 256; c++) size[first[c]]++;
             for (int32_t c = 0; c < 256 && !d->status; c++) {
-                const sampi_node next = size[c] ? sampi_derive(d, at.node, c) : (sampi_node)SAMPI_NEVER;
-                if (next == SAMPI_NEVER || !sampi_matches_any(d, next)) continue;
+                const sampi_node next = size[c] ? sampi_grammar_derive(d, at.node, c) : (sampi_node)SAMPI_NEVER;
+                if (next == SAMPI_NEVER || !sampi_grammar_matches_any(d, next)) continue;
                 sampi_schema_count_node(x, &behind, next, at.n < most ? at.n * size[c] : most);
             }
         }
@@ -359,7 +359,7 @@ static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node,
         sampi_schema_check(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     }
     *x->tree = d->tree;
-    sampi_vec_free(&now);
-    sampi_vec_free(&behind);
+    sampi_grammar_vec_free(&now);
+    sampi_grammar_vec_free(&behind);
     return n < most ? n : most;
 }

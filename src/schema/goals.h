@@ -3,17 +3,17 @@
    goal becomes a set of scalars, or a rule whose body is made later (whole.h); so schemas may be recursive. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
-static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
+static sampi_literal sampi_schema_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* Returns how many keywords of a schema put a condition on a value: 0, 1, or 2 for two or more. */
 static SAMPI_COLD int32_t sampi_schema_n_conditions(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    if (sampi_schema_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
     if (x->n_conditions[schema]) return x->n_conditions[schema] - 1;
-    for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
-        int key = x->key_of[sampi_doc(x, i)->name] - 1;
-        n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
+    for (int32_t i = sampi_schema_doc(x, schema)->first; i >= 0; i = sampi_schema_doc(x, i)->next) {
+        int key = x->key_of[sampi_schema_doc(x, i)->name] - 1;
+        n += key >= 0 && key < SAMPI_KEY_ID && sampi_schema_keyword(x, schema, (sampi_schema_key)key) >= 0;
     }
     if (n > 2) n = 2;
     x->n_conditions[schema] = (uint8_t)(n + 1);
@@ -28,26 +28,26 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
     int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
     if (meant < SAMPI_EQUALS) {
         for (int hops = 0; hops < 32 && sampi_schema_n_conditions(x, node) == 1; hops++) {
-            if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
+            if ((ref = sampi_schema_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
             if ((node = sampi_schema_target(x, ref)) < 0) return true; /* there was an error */
         }
-        int kind = sampi_doc(x, node)->kind;
+        int kind = sampi_schema_doc(x, node)->kind;
         if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
         if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
         if (!sampi_schema_n_conditions(x, node)) return meant == SAMPI_IS;
-        literal = sampi_literal_of(node, meant);
+        literal = sampi_schema_literal_of(node, meant);
     }
-    while (x->in_order && at < x->stack.n && *sampi_ints(&x->stack, at) != literal) at++;
+    while (x->in_order && at < x->stack.n && *sampi_schema_ints(&x->stack, at) != literal) at++;
     /* finds the first literal that is not less than the new one, by bisection */
     for (int32_t end = x->stack.n; at < end && !x->in_order;) {
         const int32_t middle = at + (end - at) / 2;
-        const bool below = *sampi_ints(&x->stack, middle) < literal;
+        const bool below = *sampi_schema_ints(&x->stack, middle) < literal;
         *(below ? &at : &end) = middle + below;
     }
-    if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
-    sampi_push(x, &x->stack, literal);
+    if (at < x->stack.n && *sampi_schema_ints(&x->stack, at) == literal) return true;
+    sampi_schema_push(x, &x->stack, literal);
     if (x->status) return true;
-    int32_t *place = sampi_ints(&x->stack, at);
+    int32_t *place = sampi_schema_ints(&x->stack, at);
     memmove(place + 1, place, (size_t)(x->stack.n - 1 - at) * sizeof *place);
     *place = literal;
     return true;
@@ -58,20 +58,21 @@ static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t 
 {
     uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
     for (;; h++) {
-        int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
+        int32_t *slot = sampi_schema_ints(&x->slots, (int32_t)(h & mask));
         if (*slot < 0) return slot;
         const sampi_goal *g = sampi_goal_at(x, *slot);
-        if (g->n == n && (n == 0 || !memcmp(sampi_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
+        if (g->n == n &&
+            (n == 0 || !memcmp(sampi_schema_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
             return slot;
     }
 }
 
-static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
+static SAMPI_COLD bool sampi_schema_goals_rehash(sampi_schema *x)
 {
-    if (!sampi_table_renew(&x->slots)) return false;
+    if (!sampi_grammar_table_renew(&x->slots)) return false;
     for (int32_t i = 0; i < x->goals.n; i++) {
         const sampi_goal *g = sampi_goal_at(x, i);
-        *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
+        *sampi_goal_slot(x, sampi_schema_ints(&x->arena, g->first), g->n) = i;
     }
     return true;
 }
@@ -85,23 +86,23 @@ static SAMPI_COLD int32_t sampi_goal_from_stack(sampi_schema *x, int32_t first)
     if (x->status) return 0;
     if (x->goals.n >= SAMPI_SCHEMA_GOALS)
         return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many combinations of schemas"), 0;
-    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
-    int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
+    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_schema_goals_rehash(x);
+    int32_t *slot = room ? sampi_goal_slot(x, sampi_schema_ints(&x->stack, first), n) : NULL;
     if (slot && *slot >= 0) return *slot;
-    sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
+    sampi_goal *g = slot ? (sampi_goal *)sampi_grammar_vec_add(&x->goals, sizeof *g, 1) : NULL;
     if (!g) return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), 0;
     *slot = x->goals.n - 1;
     g->first = x->arena.n;
     g->n = n;
     for (int i = 0; i < SAMPI_GOAL_RULES; i++) g->rule[i] = -1;
     g->possible = SAMPI_UNKNOWN;
-    for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
+    for (int32_t i = 0; i < n; i++) sampi_schema_push(x, &x->arena, *sampi_schema_ints(&x->stack, first + i));
     return x->goals.n - 1;
 }
 
 static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int32_t i)
 {
-    return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
+    return *sampi_schema_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
 }
 
 /* Makes the first schema of a goal the place of errors. Returns the place before. */
@@ -130,39 +131,41 @@ static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal
 
 /* Returns which of arrays and objects a literal (a condition) may allow, as a set of types. It may have a type too
    many, but never one too few. */
-static SAMPI_COLD unsigned sampi_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
+static SAMPI_COLD unsigned sampi_schema_literal_structures(sampi_schema *x, sampi_literal literal, int depth)
 {
     int32_t node = literal >> 2, meant = literal & 3, at;
     unsigned types = SAMPI_T_STRUCTURED, any = 0;
     bool whole;
-    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_STRUCTURED : types;
-    int kind = sampi_doc(x, node)->kind;
+    if (meant >= SAMPI_EQUALS)
+        return meant == SAMPI_EQUALS ? sampi_schema_type_of(x, node) & SAMPI_T_STRUCTURED : types;
+    int kind = sampi_schema_doc(x, node)->kind;
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
         return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
-    int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
+    int32_t type = sampi_schema_keyword(x, node, SAMPI_KEY_TYPE);
     if (meant == SAMPI_ISNT) {
         if (type < 0 || sampi_schema_n_conditions(x, node) != 1) return types;
         return SAMPI_T_STRUCTURED & ~sampi_schema_types(x, type, &whole);
     }
     if (type >= 0) types &= sampi_schema_types(x, type, &whole);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) any |= sampi_type_of(x, i);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_schema_type_of(x, at);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            any |= sampi_schema_type_of(x, i);
         types &= any;
     }
     if (types == 0 || depth == 16) return types;
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
-        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
-        types &= sampi_literal_structures(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
-    if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            types &= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        types &= sampi_schema_literal_structures(x, sampi_schema_literal_of(at, SAMPI_IS), depth + 1);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
+        types &= sampi_schema_literal_structures(x, sampi_schema_literal_of(at, SAMPI_ISNT), depth + 1);
+    if ((at = sampi_schema_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            types &= sampi_schema_literal_structures(x, sampi_schema_literal_of(i, SAMPI_IS), depth + 1);
     for (int one = 0; one < 2; one++) {
-        if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
+        if ((at = sampi_schema_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
         any = 0;
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-            any |= sampi_literal_structures(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+        for (int32_t i = sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+            any |= sampi_schema_literal_structures(x, sampi_schema_literal_of(i, SAMPI_IS), depth + 1);
         types &= any;
     }
     return types;
@@ -172,7 +175,7 @@ static SAMPI_COLD unsigned sampi_goal_structures(sampi_schema *x, int32_t goal)
 {
     unsigned types = SAMPI_T_STRUCTURED;
     for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
-        types &= sampi_literal_structures(x, sampi_goal_literal(x, goal, i), 0);
+        types &= sampi_schema_literal_structures(x, sampi_goal_literal(x, goal, i), 0);
     return types;
 }
 
@@ -205,7 +208,8 @@ static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
 static SAMPI_COLD sampi_node sampi_scalars_node(sampi_schema *x, sampi_scalars s)
 {
     sampi_tree *t = x->tree;
-    sampi_node node = sampi_tree_alt(t, sampi_style_strings(x, s.string), sampi_texts_node(x, s.number, false));
+    sampi_node node = sampi_tree_alt(t, sampi_schema_style_strings(x, s.string),
+                                     sampi_texts_node(x, s.number, false));
     if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
     if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
     return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
@@ -223,7 +227,7 @@ static SAMPI_COLD sampi_node sampi_goal_ref(sampi_schema *x, int32_t goal, sampi
     if (sampi_goal_at(x, goal)->rule[which] < 0) {
         int32_t rule = sampi_tree_rule(x->tree, "", 0);
         sampi_goal_at(x, goal)->rule[which] = rule;
-        sampi_push(x, &x->queue, SAMPI_GOAL_RULES * goal + (int32_t)which);
+        sampi_schema_push(x, &x->queue, SAMPI_GOAL_RULES * goal + (int32_t)which);
     }
     return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule[which]);
 }
@@ -232,10 +236,10 @@ static SAMPI_COLD sampi_node sampi_goal_ref(sampi_schema *x, int32_t goal, sampi
    -1 if there is no such array. */
 static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
-    int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
-            items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    int32_t prefix = sampi_schema_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
+            items = sampi_schema_keyword(x, schema, SAMPI_KEY_ITEMS);
     if (prefix >= 0) return prefix;
-    return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
+    return items >= 0 && sampi_schema_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
 /* The keywords that evaluate members of an object, or items of an array, as unevaluatedProperties and unevaluatedItems
@@ -252,7 +256,7 @@ static SAMPI_COLD sampi_schema_key sampi_schema_evaluating(bool items, int i)
 }
 
 /* Returns whether the schemas that a schema applies to the same value may evaluate members, or with `items` items. */
-static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, bool items, int depth)
+static SAMPI_COLD bool sampi_schema_applied_evaluate(sampi_schema *x, int32_t schema, bool items, int depth)
 {
     enum { DEEP = 16 };
     static const sampi_schema_key keys[] = { SAMPI_KEY_DEPENDENT_SCHEMAS,
@@ -265,13 +269,14 @@ static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, b
                                              SAMPI_KEY_ELSE };
     if (depth == DEEP || !sampi_schema_step(x, schema)) return true;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        int32_t at = sampi_keyword(x, schema, keys[k]);
+        int32_t at = sampi_schema_keyword(x, schema, keys[k]);
         if (at >= 0 && keys[k] == SAMPI_KEY_REF) at = sampi_schema_target(x, at);
-        const bool many = at >= 0 && (k == 0 || sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY);
-        for (int32_t i = many ? sampi_doc(x, at)->first : at; i >= 0; i = many ? sampi_doc(x, i)->next : -1) {
+        const bool many = at >= 0 && (k == 0 || sampi_schema_doc(x, at)->kind == SAMPI_JSON_ARRAY);
+        for (int32_t i = many ? sampi_schema_doc(x, at)->first : at; i >= 0;
+             i = many ? sampi_schema_doc(x, i)->next : -1) {
             for (int e = 0; e < 5; e++)
-                if (sampi_keyword(x, i, sampi_schema_evaluating(items, e)) >= 0) return true;
-            if (sampi_applied_evaluate(x, i, items, depth + 1)) return true;
+                if (sampi_schema_keyword(x, i, sampi_schema_evaluating(items, e)) >= 0) return true;
+            if (sampi_schema_applied_evaluate(x, i, items, depth + 1)) return true;
         }
     }
     return false;
@@ -281,17 +286,18 @@ static SAMPI_COLD bool sampi_applied_evaluate(sampi_schema *x, int32_t schema, b
    if other schemas may evaluate something: it means what additionalProperties means only where none does. */
 static SAMPI_COLD int32_t sampi_schema_unevaluated(sampi_schema *x, int32_t schema, bool items)
 {
-    const int32_t at = sampi_keyword(x, schema, sampi_schema_evaluating(items, 4));
-    if (at < 0 || sampi_doc(x, at)->kind == SAMPI_JSON_TRUE) return -1;
-    if (sampi_applied_evaluate(x, schema, items, 0) || (items && sampi_keyword(x, schema, SAMPI_KEY_CONTAINS) >= 0))
-        sampi_refuse(x, at, "not beside schemas that evaluate something");
+    const int32_t at = sampi_schema_keyword(x, schema, sampi_schema_evaluating(items, 4));
+    if (at < 0 || sampi_schema_doc(x, at)->kind == SAMPI_JSON_TRUE) return -1;
+    if (sampi_schema_applied_evaluate(x, schema, items, 0) ||
+        (items && sampi_schema_keyword(x, schema, SAMPI_KEY_CONTAINS) >= 0))
+        sampi_schema_refuse(x, at, "not beside schemas that evaluate something");
     return at;
 }
 
 /* Returns the schema of the members that neither properties nor patternProperties name; -1 if there is none. */
 static SAMPI_COLD int32_t sampi_schema_others(sampi_schema *x, int32_t schema)
 {
-    const int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    const int32_t others = sampi_schema_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
     return others >= 0 ? others : sampi_schema_unevaluated(x, schema, false);
 }
 
@@ -299,8 +305,8 @@ static SAMPI_COLD int32_t sampi_schema_others(sampi_schema *x, int32_t schema)
    item is allowed. Without an array of first items, additionalItems has no effect. */
 static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
-    int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
-    if (items >= 0 && sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
-    if (items >= 0) items = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+    int32_t items = sampi_schema_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (items >= 0 && sampi_schema_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    if (items >= 0) items = sampi_schema_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
     return items >= 0 ? items : sampi_schema_unevaluated(x, schema, true);
 }

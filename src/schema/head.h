@@ -190,7 +190,7 @@ typedef struct sampi_schema {
     /* [upper bound: 0 or 1][line of the table of formats] the format's node; 0 if it was not made */
     sampi_node formats[2][32];
     int64_t steps; /* the number of steps that may still be taken */
-    int choices;   /* how deeply calls of sampi_expand and sampi_finish_objects are nested */
+    int choices;   /* how deeply calls of sampi_expand and sampi_schema_finish_objects are nested */
     int level;     /* how deeply the functions are nested that ask whether a schema or goal is possible */
     sampi_node space, comma, colon; /* nodes for white space, a comma and a colon, as the options say */
     bool raw;                /* strings are written as they are, within tags, and a member in the style words.style */
@@ -224,9 +224,9 @@ enum {
     SAMPI_SCHEMA_GLANCE = 1 << 15   /* and of such a search where its failure does no harm */
 };
 
-static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
+static sampi_json_node *sampi_schema_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
 
-static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t *n)
+static const char *sampi_schema_doc_text(const sampi_schema *x, int32_t string, size_t *n)
 {
     *n = x->doc.strings[string].n;
     return x->doc.bytes + x->doc.strings[string].at;

@@ -18,7 +18,7 @@ typedef struct sampi_decimal {
 static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     int32_t exponent = 0;
     bool behind = false;
     d->n = d->point = 0;
@@ -45,7 +45,7 @@ static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, s
 /* Reads the decimal number at a node, as sampi_decimal_of does. */
 static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
 {
-    return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
+    return sampi_decimal_of(x, sampi_schema_doc(x, node)->text, d);
 }
 
 static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)
@@ -65,12 +65,13 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
    maximum it becomes INT32_MAX, which means no bound; as a minimum (absent = 0) it is an error. */
 static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
 {
-    int32_t node = sampi_keyword(x, schema, key);
+    int32_t node = sampi_schema_keyword(x, schema, key);
     if (node < 0) return absent;
     sampi_decimal d;
     const bool read = sampi_decimal_read(x, node, &d);
     if (!read && d.n == (int32_t)sizeof d.d) return sampi_schema_decimal(x, node, &d), absent;
-    if (d.negative || d.n > d.point) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    if (d.negative || d.n > d.point)
+        return sampi_schema_malformed(x, node, "expected a whole number, not negative"), absent;
     int64_t value = 0;
     for (int32_t i = 0; i < d.point && value < INT32_MAX; i++) value = value * 10 + (i < d.n ? d.d[i] - '0' : 0);
     if (value < INT32_MAX) return (int32_t)value;
@@ -211,8 +212,8 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     sampi_tree *t = x->tree;
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
-    if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
-    if (d.n > 4) return sampi_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
+    if (d.n == 0 || d.negative) return sampi_schema_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
+    if (d.n > 4) return sampi_schema_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
     int32_t m = 0, e = d.point - d.n;
     for (int32_t i = 0; i < d.n; i++) m = m * 10 + (d.d[i] - '0');
     sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0, sampi_schema_is_plain(x));

@@ -46,7 +46,7 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
     if (x->listed[name] > 0)
         n = (sampi_name *)o->names.data + (x->listed[name] - 1);
     else {
-        n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
+        n = (sampi_name *)sampi_grammar_vec_add(&o->names, sizeof *n, 1);
         if (!n) {
             sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
             return;
@@ -61,9 +61,9 @@ static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32
 
 static SAMPI_COLD void sampi_object_properties(sampi_schema *x, sampi_object *o, int32_t schema)
 {
-    const int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+    const int32_t at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        sampi_object_name(x, o, sampi_schema_doc(x, i)->name, false);
 }
 
 static void sampi_object_least(sampi_object *o, int32_t least, int32_t at)
@@ -83,21 +83,22 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
 {
     int32_t at;
     sampi_object_properties(x, o, schema);
-    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_schema_doc(x, i)->next)
         if ((name = sampi_schema_string_of(x, i)) >= 0) sampi_object_name(x, o, name, true);
-    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next) {
         bool known = false;
         for (int32_t k = 0; k < o->patterns.n; k++)
-            known = known || sampi_doc(x, *sampi_ints(&o->patterns, k))->name == sampi_doc(x, i)->name;
-        if (!known && o->patterns.n <= SAMPI_SCHEMA_PATTERNS) sampi_push(x, &o->patterns, i);
+            known = known ||
+                    sampi_schema_doc(x, *sampi_schema_ints(&o->patterns, k))->name == sampi_schema_doc(x, i)->name;
+        if (!known && o->patterns.n <= SAMPI_SCHEMA_PATTERNS) sampi_schema_push(x, &o->patterns, i);
     }
-    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
     if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
     int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
-    if (least > o->least) sampi_object_least(o, least, sampi_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
-    if (most < o->most) sampi_object_most(o, most, sampi_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
+    if (least > o->least) sampi_object_least(o, least, sampi_schema_keyword(x, schema, SAMPI_KEY_MIN_PROPERTIES));
+    if (most < o->most) sampi_object_most(o, most, sampi_schema_keyword(x, schema, SAMPI_KEY_MAX_PROPERTIES));
 }
 
 /* Lists all names that the atoms mention, each once, and collects the conditions on the object as a whole. With
@@ -105,25 +106,26 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
 static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 {
     for (int32_t i = o->shapes->first; i < o->last && x->in_order && !x->status; i++)
-        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_GROUP) sampi_object_properties(x, o, sampi_atom_at(x, i)->node);
+        if (sampi_schema_atom_at(x, i)->kind == SAMPI_ATOM_GROUP)
+            sampi_object_properties(x, o, sampi_schema_atom_at(x, i)->node);
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
-        sampi_atom a = *sampi_atom_at(x, i);
+        sampi_atom a = *sampi_schema_atom_at(x, i);
         if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);
         if (a.kind == SAMPI_ATOM_FORBID || a.kind == SAMPI_ATOM_MEMBER) sampi_object_name(x, o, a.name, false);
         if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
         /* a maximum that is violated is a minimum, and the other way round */
         if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least)
-            sampi_object_least(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MAX_PROPERTIES));
+            sampi_object_least(o, a.name, sampi_schema_keyword(x, a.node, SAMPI_KEY_MAX_PROPERTIES));
         if (a.kind == SAMPI_ATOM_MOST && a.name < o->most)
-            sampi_object_most(o, a.name, sampi_keyword(x, a.node, SAMPI_KEY_MIN_PROPERTIES));
+            sampi_object_most(o, a.name, sampi_schema_keyword(x, a.node, SAMPI_KEY_MIN_PROPERTIES));
         if (a.kind == SAMPI_ATOM_WITNESS) {
-            sampi_atom_at(x, i)->with = o->n_witnesses++;
+            sampi_schema_atom_at(x, i)->with = o->n_witnesses++;
             o->witness_at = a.node;
         }
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         o->closed = true;
-        for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
-            sampi_object_name(x, o, sampi_doc(x, k)->name, true);
+        for (int32_t k = sampi_schema_doc(x, a.node)->first; k >= 0; k = sampi_schema_doc(x, k)->next)
+            sampi_object_name(x, o, sampi_schema_doc(x, k)->name, true);
     }
     for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
@@ -134,25 +136,25 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
 static SAMPI_COLD bool sampi_object_add_conditions(sampi_schema *x, const sampi_object *o, int32_t schema,
                                                    int32_t name, uint32_t bits, int32_t first)
 {
-    int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    int32_t properties = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    int32_t patterns = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     int32_t others = sampi_schema_others(x, schema);
     int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, properties, name);
-    bool possible = at < 0 || sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS)), matched = at >= 0;
+    bool possible = at < 0 || sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_IS)), matched = at >= 0;
     for (int32_t i = 0; i < o->patterns.n && possible; i++) {
         if (!(bits >> i & 1)) continue;
-        at = sampi_json_member(&x->doc, patterns, sampi_doc(x, *sampi_ints(&o->patterns, i))->name);
+        at = sampi_json_member(&x->doc, patterns, sampi_schema_doc(x, *sampi_schema_ints(&o->patterns, i))->name);
         if (at < 0) continue;
         matched = true;
-        possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+        possible = sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_IS));
     }
-    return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
+    return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_schema_literal_of(others, SAMPI_IS)));
 }
 
 /* Returns whether an atom is a condition on one of `witnesses`, which is a set of bits. */
-static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
+static SAMPI_COLD bool sampi_schema_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
 {
-    if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
+    if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_schema_atom_at(x, a.with);
     return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
 }
 
@@ -165,15 +167,15 @@ static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object 
     int32_t first = x->stack.n;
     bool possible = true;
     for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
-        sampi_atom a = *sampi_atom_at(x, i);
-        if (witnesses && a.literal >= 0 && sampi_atom_is_met(x, a, witnesses))
+        sampi_atom a = *sampi_schema_atom_at(x, i);
+        if (witnesses && a.literal >= 0 && sampi_schema_atom_is_met(x, a, witnesses))
             possible = sampi_goal_add(x, first, a.literal);
         if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_add_conditions(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
         if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, a.node, name);
-        possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+        possible = at >= 0 && sampi_goal_add(x, first, sampi_schema_literal_of(at, SAMPI_EQUALS));
     }
     int32_t goal = possible ? sampi_goal_from_stack(x, first) : -1;
     x->stack.n = first;
@@ -186,7 +188,7 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     if (a.n == SAMPI_ANY) return true;
     if (a.n == SAMPI_SOME) return sampi_schema_matches(x, a.node, sampi_schema_quoted(x, string));
     sampi_texts_mark(x, a);
-    return sampi_is_marked(x, string);
+    return sampi_schema_is_marked(x, string);
 }
 
 /* Computes the goals (conditions on the values) of the listed names; with shapes->ask only those of required names.
@@ -202,7 +204,8 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
         for (int32_t k = 0; k < o->patterns.n; k++) {
-            sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
+            sampi_texts matching = sampi_texts_some(
+                x, sampi_schema_named_pattern(x, *sampi_schema_ints(&o->patterns, k)));
             if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
         }
         n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, 0) : -1;
@@ -255,7 +258,7 @@ static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts 
     return sampi_texts_some(x, node);
 }
 
-static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
+static sampi_witness *sampi_schema_witness_at(const sampi_object *o, int32_t i)
 {
     return (sampi_witness *)o->witnesses.data + i;
 }
@@ -263,7 +266,7 @@ static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
 /* Returns the node of a member: a name, and a value that satisfies the goal (a set of conditions). */
 static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, int32_t goal)
 {
-    if (x->raw) return sampi_style_member(x, name, goal);
+    if (x->raw) return sampi_schema_style_member(x, name, goal);
     return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, sampi_goal_node(x, goal)));
 }
 
@@ -278,7 +281,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->patterns.n > FEW && (!sampi_schema_step(x, SAMPI_HERE) || !sampi_texts_possible(x, names)))
         return SAMPI_NEVER;
     if (i < o->patterns.n) {
-        sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
+        sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_schema_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
         sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
                                               bits | (uint32_t)1 << i, witnesses);
@@ -291,7 +294,7 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
         return SAMPI_NEVER;
-    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_style_strings(x, names), goal);
+    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_schema_style_strings(x, names), goal);
 }
 
 /* Returns the set of all allowed names that are not listed. */
@@ -351,10 +354,11 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
     const int32_t bound = o->most < INT32_MAX ? o->most : o->least, top = bound < n ? bound : n;
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    sampi_node *behind = (sampi_node *)sampi_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
+    sampi_node *behind = (sampi_node *)sampi_grammar_vec_add(&vec, sizeof *behind, top + 1), inside = SAMPI_NEVER;
     if (!behind) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     if ((int64_t)n * (top + 1) > MOST)
-        sampi_refuse(x, o->most < INT32_MAX ? o->most_at : o->least_at, "too many members to count them in order");
+        sampi_schema_refuse(x, o->most < INT32_MAX ? o->most_at : o->least_at,
+                            "too many members to count them in order");
     for (int32_t k = 0; k <= top && !x->status; k++) behind[k] = sampi_object_rest(x, o, k, other);
     for (int32_t i = n; i-- > 0 && !x->status;)
         for (int32_t k = 0; k <= top; k++) {
@@ -368,7 +372,7 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
             behind[k] = optional ? sampi_tree_alt(t, with, behind[k]) : with;
         }
     if (!x->status) inside = behind[0];
-    sampi_vec_free(&vec);
+    sampi_grammar_vec_free(&vec);
     return inside;
 }
 
@@ -377,10 +381,10 @@ static SAMPI_COLD sampi_node sampi_object_in_order_counted(sampi_schema *x, cons
 static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
                                                 uint64_t witnesses)
 {
-    while (i < o->witnesses.n && !sampi_witness_at(o, i)->bound) i++;
+    while (i < o->witnesses.n && !sampi_schema_witness_at(o, i)->bound) i++;
     if (x->status || names.n == 0) return SAMPI_NEVER;
     if (i == o->witnesses.n) return sampi_object_others(x, o, names, 0, 0, witnesses);
-    sampi_texts in = sampi_witness_at(o, i)->names,
+    sampi_texts in = sampi_schema_witness_at(o, i)->names,
                 out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
     in = sampi_texts_and(x, names, in, true);
     sampi_node with = sampi_object_bound(x, o, in, i + 1, witnesses | (uint64_t)1 << i);
@@ -406,9 +410,9 @@ static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sam
     o->kinds = 0;
 }
 
-static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_node node, bool required)
+static SAMPI_COLD void sampi_schema_member_add(sampi_schema *x, sampi_vec *list, sampi_node node, bool required)
 {
-    sampi_member *room = (sampi_member *)sampi_vec_add(list, sizeof *room, 1);
+    sampi_member *room = (sampi_member *)sampi_grammar_vec_add(list, sizeof *room, 1);
     if (!room) {
         sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
         return;
@@ -425,17 +429,17 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     for (int32_t i = 0; i < o->names.n && !x->status; i++) {
         const sampi_name n = ((sampi_name *)o->names.data)[i];
         if (n.goal < 0) continue;
-        const sampi_node name = x->raw ? sampi_style_name(x, n.name) : sampi_schema_quoted(x, n.name);
+        const sampi_node name = x->raw ? sampi_schema_style_name(x, n.name) : sampi_schema_quoted(x, n.name);
         sampi_node node = sampi_object_pair(x, name, n.goal);
-        sampi_member_add(x, list, node, n.required);
+        sampi_schema_member_add(x, list, node, n.required);
         n_required += n.required;
     }
     for (int32_t i = 0; i < o->witnesses.n && !x->status; i++) {
-        const sampi_witness w = *sampi_witness_at(o, i);
-        if (!o->by_kind) sampi_member_add(x, list, w.node, true);
+        const sampi_witness w = *sampi_schema_witness_at(o, i);
+        if (!o->by_kind) sampi_schema_member_add(x, list, w.node, true);
         for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES && o->by_kind; kind++) {
             o->kinds = (uint32_t)1 << kind;
-            sampi_member_add(x, list, sampi_object_others(x, o, w.names, 0, 0, (uint64_t)1 << i), true);
+            sampi_schema_member_add(x, list, sampi_object_others(x, o, w.names, 0, 0, (uint64_t)1 << i), true);
         }
     }
     o->kinds = 0;
@@ -457,7 +461,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
     if (o->least > n_names && other != SAMPI_NEVER)
-        sampi_refuse(x, o->least_at, "minProperties of names that are not listed");
+        sampi_schema_refuse(x, o->least_at, "minProperties of names that are not listed");
     bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
     if (x->status || o->least > o->most || n_required > o->most)
@@ -479,22 +483,22 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     else
         inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
                                     (size_t)o->least, most);
-    sampi_vec_free(&list);
+    sampi_grammar_vec_free(&list);
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
 /* Returns the set of names of the members that can violate the keyword of an EXISTS atom (a condition). */
-static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
+static SAMPI_COLD sampi_texts sampi_schema_exists_names(sampi_schema *x, sampi_atom a)
 {
     if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
     if (a.name == SAMPI_KEY_PROPERTY_NAMES)
         return sampi_texts_not(x, sampi_schema_scalars(x, a.node, true).string, true);
     sampi_node known = SAMPI_NEVER;
-    int32_t schema = sampi_doc(x, a.node)->parent, at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
-        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_doc(x, i)->name), known);
-    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+    int32_t schema = sampi_schema_doc(x, a.node)->parent, at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_schema_doc(x, i)->name), known);
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
         known = sampi_tree_alt(x->tree, sampi_schema_named_pattern(x, i), known);
     return sampi_texts_not(x, sampi_texts_some(x, known), true);
 }
@@ -512,31 +516,31 @@ static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, samp
 
 static SAMPI_COLD void sampi_object_end(sampi_object *o)
 {
-    sampi_vec_free(&o->names);
-    sampi_vec_free(&o->patterns);
-    sampi_vec_free(&o->witnesses);
+    sampi_grammar_vec_free(&o->names);
+    sampi_grammar_vec_free(&o->patterns);
+    sampi_grammar_vec_free(&o->witnesses);
 }
 
 /* Collects the witnesses: the members that must exist and whose names are not listed. Returns false if one of them is
    impossible. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
-    if (o->n_witnesses > 64) sampi_refuse(x, o->witness_at, "more than 64 members that must break something");
+    if (o->n_witnesses > 64) sampi_schema_refuse(x, o->witness_at, "more than 64 members that must break something");
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
-        if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
+        if (sampi_schema_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
         sampi_witness w = { sampi_object_unlisted(x, o), SAMPI_NEVER, false };
         const uint64_t one = (uint64_t)1 << o->witnesses.n;
         bool valued = false;
         for (int32_t k = i; k < o->last; k++) {
-            sampi_atom a = *sampi_atom_at(x, k);
-            if (!sampi_atom_is_met(x, a, one)) continue;
-            w.names = sampi_texts_and(x, w.names, sampi_exists_names(x, a), true);
+            sampi_atom a = *sampi_schema_atom_at(x, k);
+            if (!sampi_schema_atom_is_met(x, a, one)) continue;
+            w.names = sampi_texts_and(x, w.names, sampi_schema_exists_names(x, a), true);
             valued |= a.literal >= 0;
         }
         if (!o->closed) w.node = sampi_object_others(x, o, w.names, 0, 0, one);
         if (w.node == SAMPI_NEVER) return false;
         w.bound = valued && !o->shapes->ask && sampi_object_others(x, o, w.names, 0, 0, 0) != w.node;
-        sampi_witness *room = (sampi_witness *)sampi_vec_add(&o->witnesses, sizeof w, 1);
+        sampi_witness *room = (sampi_witness *)sampi_grammar_vec_add(&o->witnesses, sizeof w, 1);
         if (room)
             *room = w;
         else
@@ -554,17 +558,18 @@ static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
     if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
     if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
-        sampi_refuse(x, o->witness_at, "more than 4 members that must break something");
+        sampi_schema_refuse(x, o->witness_at, "more than 4 members that must break something");
 }
 
 /* Makes an object from the current atoms (simple conditions), none of which is an EXISTS. */
-static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
     sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
     if (o.patterns.n > SAMPI_SCHEMA_PATTERNS)
-        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 30 patterns at once");
+        sampi_schema_refuse(x, *sampi_schema_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS),
+                            "more than 30 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
@@ -575,61 +580,61 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
-static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s);
+static SAMPI_COLD void sampi_schema_finish_objects(sampi_schema *x, sampi_shapes *s);
 
 /* Goes on with one case of an EXISTS atom, unless the atoms so far exclude each other, whatever becomes of the other
    EXISTS atoms: without this question there would be as many cases as names to the power of such atoms. */
-static SAMPI_COLD void sampi_finish_case(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_case(sampi_schema *x, sampi_shapes *s)
 {
     sampi_shapes ask = *s;
     ask.ask = true;
     ask.found = false;
-    sampi_finish_object(x, &ask);
-    if (ask.found) sampi_finish_objects(x, s);
+    sampi_schema_finish_object(x, &ask);
+    if (ask.found) sampi_schema_finish_objects(x, s);
 }
 
 /* Makes objects from the current atoms (simple conditions). The member that an EXISTS atom demands has one of the
    listed names, or it is a witness (a required member without a listed name) of its own, or it is the same member as an
    earlier witness. All of these cases are tried, unless a required member is one that the atom demands. */
-static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
+static SAMPI_COLD void sampi_schema_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
     sampi_object o;
-    while (i < n_atoms && sampi_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
+    while (i < n_atoms && sampi_schema_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
     if (i == n_atoms) {
-        sampi_finish_object(x, s);
+        sampi_schema_finish_object(x, s);
         return;
     }
     if (!sampi_schema_choice(x)) return;
-    sampi_atom a = *sampi_atom_at(x, i);
-    sampi_texts names = sampi_exists_names(x, a);
-    const bool any_value = a.literal < 0 || sampi_doc(x, a.node)->kind == SAMPI_JSON_FALSE;
+    sampi_atom a = *sampi_schema_atom_at(x, i);
+    sampi_texts names = sampi_schema_exists_names(x, a);
+    const bool any_value = a.literal < 0 || sampi_schema_doc(x, a.node)->kind == SAMPI_JSON_FALSE;
     bool is_met = false;
     sampi_object_begin(x, &o, s);
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_MET;
     for (int32_t k = 0; k < o.names.n && any_value && !is_met && sampi_schema_step(x, a.node); k++) {
         const sampi_name n = ((sampi_name *)o.names.data)[k];
         is_met = n.required && sampi_texts_have(x, names, n.name);
     }
-    if (is_met) sampi_finish_objects(x, s);
+    if (is_met) sampi_schema_finish_objects(x, s);
     for (int32_t k = 0; k < o.names.n && !is_met && sampi_schema_step(x, a.node); k++) {
         int32_t name = ((sampi_name *)o.names.data)[k].name;
         if (!sampi_texts_have(x, names, name)) continue;
-        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
-        if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
-        sampi_finish_case(x, s);
+        sampi_schema_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
+        if (a.literal >= 0) sampi_schema_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
+        sampi_schema_finish_case(x, s);
         x->atoms.n = n_atoms;
     }
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
-    if (!is_met) sampi_finish_case(x, s);
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
+    if (!is_met) sampi_schema_finish_case(x, s);
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
     for (int32_t k = s->first; k < i && !is_met && sampi_schema_step(x, a.node); k++) {
-        if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
-        sampi_atom_at(x, i)->with = k;
-        sampi_finish_case(x, s);
+        if (sampi_schema_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_schema_atom_at(x, i)->with = k;
+        sampi_schema_finish_case(x, s);
     }
-    sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
-    sampi_atom_at(x, i)->with = -1;
+    sampi_schema_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
+    sampi_schema_atom_at(x, i)->with = -1;
     sampi_object_end(&o);
     x->choices--;
 }

@@ -57,9 +57,10 @@ static SAMPI_COLD uint8_t sampi_schema_role(const sampi_schema *x, const sampi_j
 /* Returns the string of a schema's $id (in draft 4: id); -1 if it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
-    int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->roles[schema] == SAMPI_ROLE_SCHEMA;
-    return has ? sampi_doc(x, node)->text : -1;
+    int32_t node = sampi_schema_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
+    bool has = node >= 0 && sampi_schema_doc(x, node)->kind == SAMPI_JSON_STRING &&
+               x->roles[schema] == SAMPI_ROLE_SCHEMA;
+    return has ? sampi_schema_doc(x, node)->text : -1;
 }
 
 static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* returns the length of the part before the # */
@@ -135,30 +136,30 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
     return sampi_uri_remove_dots(base, keep + n_ref);
 }
 
-static sampi_resource *sampi_resource_at(const sampi_schema *x, int32_t i)
+static sampi_resource *sampi_schema_resource_at(const sampi_schema *x, int32_t i)
 {
     return (sampi_resource *)x->resources.data + i;
 }
 
-static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
+static const char *sampi_schema_resource_address(const sampi_schema *x, int32_t i)
 {
-    return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
+    return (const char *)sampi_grammar_vec_at(&x->addresses, 1, sampi_schema_resource_at(x, i)->at);
 }
 
 /* Adds a resource with its $id (a string of the document, or -1), which is inside the resource `around` (-1: it is the
    root). Returns the resource's index. */
-static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
+static SAMPI_COLD int32_t sampi_schema_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
 {
     char address[SAMPI_URI];
     size_t n = 0, n_id = 0;
-    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
-    if (around >= 0) n = (size_t)sampi_resource_at(x, around)->n;
-    if (n) memcpy(address, sampi_resource_address(x, around), n);
+    const char *text = id < 0 ? "" : sampi_schema_doc_text(x, id, &n_id);
+    if (around >= 0) n = (size_t)sampi_schema_resource_at(x, around)->n;
+    if (n) memcpy(address, sampi_schema_resource_address(x, around), n);
     n = sampi_uri_join(address, n, text, sampi_uri_end(text, n_id));
     if (x->addresses.n > SAMPI_ADDRESSES) sampi_schema_fail(x, node, SAMP_E_RANGE, "too many long addresses");
     sampi_resource r = { node, x->addresses.n, (int32_t)n };
-    char *bytes = (char *)sampi_vec_add(&x->addresses, 1, (int32_t)n);
-    sampi_resource *room = (sampi_resource *)sampi_vec_add(&x->resources, sizeof r, 1);
+    char *bytes = (char *)sampi_grammar_vec_add(&x->addresses, 1, (int32_t)n);
+    sampi_resource *room = (sampi_resource *)sampi_grammar_vec_add(&x->resources, sizeof r, 1);
     if (!bytes || !room) return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), 0;
     if (n) memcpy(bytes, address, n);
     *room = r;
@@ -166,27 +167,30 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
 }
 
 /* Returns the hash table's slot of an anchor, or the free slot for it; NULL if too many collide, or without a table. */
-static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+static SAMPI_COLD int32_t *sampi_schema_anchor_slot(const sampi_schema *x, int32_t resource, const char *name,
+                                                    size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
     uint32_t h = sampi_place_of(name, n) + (uint32_t)resource * 0x9E3779B1u;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES && x->by_anchor.n; i++, h++) {
-        int32_t *slot = sampi_ints(&x->by_anchor, (int32_t)(h & mask));
+        int32_t *slot = sampi_schema_ints(&x->by_anchor, (int32_t)(h & mask));
         const sampi_anchor *p = *slot < 0 ? NULL : (const sampi_anchor *)x->anchors.data + *slot;
         if (!p || (p->resource == resource && p->n == n && !memcmp(p->name, name, n))) return slot;
     }
     return NULL;
 }
 
-static SAMPI_COLD int32_t sampi_anchor_find(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+static SAMPI_COLD int32_t sampi_schema_anchor_find(const sampi_schema *x, int32_t resource, const char *name,
+                                                   size_t n)
 {
-    const int32_t *slot = sampi_anchor_slot(x, resource, name, n);
+    const int32_t *slot = sampi_schema_anchor_slot(x, resource, name, n);
     return slot && *slot >= 0 ? ((const sampi_anchor *)x->anchors.data)[*slot].node : -1;
 }
 
-static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32_t node, const char *name, size_t n)
+static SAMPI_COLD void sampi_schema_anchor_add(sampi_schema *x, int32_t resource, int32_t node, const char *name,
+                                               size_t n)
 {
-    sampi_anchor *room = n && !x->status ? (sampi_anchor *)sampi_vec_add(&x->anchors, sizeof *room, 1) : NULL;
+    sampi_anchor *room = n && !x->status ? (sampi_anchor *)sampi_grammar_vec_add(&x->anchors, sizeof *room, 1) : NULL;
     if (!room && n && !x->status) sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory");
     if (!room) return;
     room->resource = resource;
@@ -196,45 +200,47 @@ static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32
 }
 
 /* Adds the anchors of a schema: $anchor, $dynamicAnchor, or an $id that has only a # and a name. */
-static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
+static SAMPI_COLD void sampi_schema_anchors_of(sampi_schema *x, int32_t schema)
 {
     static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
     size_t n = 0;
     int32_t id = sampi_schema_id(x, schema);
-    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
-    if (n > 1 && text[0] == '#') sampi_anchor_add(x, x->resource_of[schema], schema, text + 1, n - 1);
+    const char *text = id < 0 ? "" : sampi_schema_doc_text(x, id, &n);
+    if (n > 1 && text[0] == '#') sampi_schema_anchor_add(x, x->resource_of[schema], schema, text + 1, n - 1);
     for (int k = 0; k < 2; k++) {
-        int32_t anchor = sampi_keyword(x, schema, keys[k]);
-        if (anchor < 0 || sampi_doc(x, anchor)->kind != SAMPI_JSON_STRING) continue;
-        text = sampi_doc_text(x, sampi_doc(x, anchor)->text, &n);
-        sampi_anchor_add(x, x->resource_of[schema], schema, text, n);
+        int32_t anchor = sampi_schema_keyword(x, schema, keys[k]);
+        if (anchor < 0 || sampi_schema_doc(x, anchor)->kind != SAMPI_JSON_STRING) continue;
+        text = sampi_schema_doc_text(x, sampi_schema_doc(x, anchor)->text, &n);
+        sampi_schema_anchor_add(x, x->resource_of[schema], schema, text, n);
     }
 }
 
 /* Finds which nodes of the document are schemas, the resource of each, and the names by which references can find them.
    Parents are visited before their children. If two schemas have the same name, the first one counts. */
-static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
+static SAMPI_COLD void sampi_schema_find_resources(sampi_schema *x)
 {
     if (x->resources.n) return;
     for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
-        const sampi_json_node *n = sampi_doc(x, i);
+        const sampi_json_node *n = sampi_schema_doc(x, i);
         size_t length = 0;
         x->roles[i] = n->parent < 0 ? (uint8_t)SAMPI_ROLE_SCHEMA : sampi_schema_role(x, n, x->roles[n->parent]);
         const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
+        const char *text = id < 0 ? "" : sampi_schema_doc_text(x, id, &length);
         const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];
-        x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0 ? sampi_resource_add(x, i, around, id)
-                                                                          : around;
-        if (n->kind == SAMPI_JSON_OBJECT && x->roles[i] == SAMPI_ROLE_SCHEMA) sampi_anchors_of(x, i);
+        x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0
+                                ? sampi_schema_resource_add(x, i, around, id)
+                                : around;
+        if (n->kind == SAMPI_JSON_OBJECT && x->roles[i] == SAMPI_ROLE_SCHEMA) sampi_schema_anchors_of(x, i);
     }
     for (int32_t i = 0; i < x->resources.n; i++)
-        sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
-                         (size_t)sampi_resource_at(x, i)->n);
+        sampi_schema_anchor_add(x, -1, sampi_schema_resource_at(x, i)->node, sampi_schema_resource_address(x, i),
+                         (size_t)sampi_schema_resource_at(x, i)->n);
     while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
-        if (!sampi_table_renew(&x->by_anchor)) sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
+        if (!sampi_grammar_table_renew(&x->by_anchor))
+            sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory");
     for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
         const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
-        int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
+        int32_t *slot = sampi_schema_anchor_slot(x, p->resource, p->name, p->n);
         if (!slot)
             sampi_schema_fail(x, p->node, SAMP_E_RANGE, "too many addresses collide");
         else if (*slot < 0)
@@ -243,7 +249,7 @@ static SAMPI_COLD void sampi_find_resources(sampi_schema *x)
 }
 
 /* Returns the node to which a JSON pointer leads from `node`, or -1. */
-static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
+static SAMPI_COLD int32_t sampi_schema_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
     const sampi_json *doc = &x->doc;
     char token[SAMPI_URI];
@@ -288,30 +294,31 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
     size_t n, n_address;
     int32_t found = x->targets[ref], resource;
     if (found >= 0 || x->status) return x->status ? -1 : found;
-    if (sampi_doc(x, ref)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, ref, "expected a reference"), -1;
-    const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
+    if (sampi_schema_doc(x, ref)->kind != SAMPI_JSON_STRING)
+        return sampi_schema_malformed(x, ref, "expected a reference"), -1;
+    const char *text = sampi_schema_doc_text(x, sampi_schema_doc(x, ref)->text, &n);
     size_t end = sampi_uri_end(text, n);
     if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
-    sampi_find_resources(x);
+    sampi_schema_find_resources(x);
     if (x->status) return -1;
     resource = x->resource_of[ref];
     if (end > 0) {
-        n_address = (size_t)sampi_resource_at(x, resource)->n;
-        if (n_address) memcpy(address, sampi_resource_address(x, resource), n_address);
+        n_address = (size_t)sampi_schema_resource_at(x, resource)->n;
+        if (n_address) memcpy(address, sampi_schema_resource_address(x, resource), n_address);
         n_address = sampi_uri_join(address, n_address, text, end);
-        found = n_address ? sampi_anchor_find(x, -1, address, n_address) : -1;
-        if (found < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+        found = n_address ? sampi_schema_anchor_find(x, -1, address, n_address) : -1;
+        if (found < 0) return sampi_schema_refuse(x, ref, "a schema that is not in this text"), -1;
         resource = x->resource_of[found];
     }
     size_t n_place = end < n ? sampi_uri_decode(text + end + 1, n - end - 1, place) : 0;
     if (n_place > 0 && place[0] != '/')
-        found = sampi_anchor_find(x, resource, place, n_place);
+        found = sampi_schema_anchor_find(x, resource, place, n_place);
     else
-        found = sampi_json_pointed(x, sampi_resource_at(x, resource)->node, place, place + n_place);
+        found = sampi_schema_json_pointed(x, sampi_schema_resource_at(x, resource)->node, place, place + n_place);
     if (found < 0 && !x->status)
-        sampi_malformed(x, ref, "expected a reference to a schema of this text");
-    else if (found >= 0 && sampi_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
-             sampi_doc(x, found)->kind > SAMPI_JSON_TRUE)
-        sampi_malformed(x, ref, "expected a reference to a schema");
+        sampi_schema_malformed(x, ref, "expected a reference to a schema of this text");
+    else if (found >= 0 && sampi_schema_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
+             sampi_schema_doc(x, found)->kind > SAMPI_JSON_TRUE)
+        sampi_schema_malformed(x, ref, "expected a reference to a schema");
     return x->targets[ref] = x->status ? -1 : found;
 }

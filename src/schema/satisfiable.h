@@ -9,11 +9,11 @@
    nodes that may still be visited; behind the last one the answer is true. */
 static SAMPI_COLD bool sampi_schema_live(const sampi_tree *t, const uint8_t *live, sampi_node n, int32_t *patience)
 {
-    while (!sampi_is_dead(t, n)) {
-        const sampi_expr *e = sampi_at(t, n);
+    while (!sampi_grammar_is_dead(t, n)) {
+        const sampi_expr *e = sampi_grammar_at(t, n);
         if (--*patience < 0) return true;
         switch (e->kind) {
-            case SAMPI_NODE_REF: return sampi_rule_at(t, e->a)->body < 0 || live[e->a];
+            case SAMPI_NODE_REF: return sampi_grammar_rule_at(t, e->a)->body < 0 || live[e->a];
             case SAMPI_NODE_SEQ:
                 if (!sampi_schema_live(t, live, e->a, patience)) return false;
                 n = e->b;
@@ -63,8 +63,8 @@ static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
     while (!found && more) { /* a rule mostly refers to rules that were made after it */
         more = false;
         for (int32_t i = n; i-- > 0;)
-            if (!live[i] && sampi_rule_at(t, i)->body >= 0 &&
-                sampi_schema_live(t, live, sampi_rule_at(t, i)->body, &patience))
+            if (!live[i] && sampi_grammar_rule_at(t, i)->body >= 0 &&
+                sampi_schema_live(t, live, sampi_grammar_rule_at(t, i)->body, &patience))
                 live[i] = more = true;
         found = sampi_schema_live(t, live, node, &patience);
     }
@@ -76,17 +76,17 @@ static SAMPI_COLD bool sampi_schema_has_text(sampi_schema *x, sampi_node node)
 static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 {
     while (x->queue.n > x->n_made && !x->status) {
-        const int32_t next = *sampi_ints(&x->queue, x->n_made++), goal = next / SAMPI_GOAL_RULES,
+        const int32_t next = *sampi_schema_ints(&x->queue, x->n_made++), goal = next / SAMPI_GOAL_RULES,
                       which = next % SAMPI_GOAL_RULES;
         const bool tags = which != SAMPI_RULE_WHOLE && x->words.style->item;
         unsigned deep = sampi_goal_structures(x, goal);
         sampi_node body = which == SAMPI_RULE_WHOLE ? sampi_goal_scalars_node(x, goal) : (sampi_node)SAMPI_NEVER;
         if (which == SAMPI_RULE_ARRAYS) deep &= SAMPI_T_ARRAY;
         if (which == SAMPI_RULE_OBJECTS) deep &= SAMPI_T_OBJECT;
-        if (tags) sampi_style_turn(x);
+        if (tags) sampi_schema_style_turn(x);
         if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
         if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
-        if (tags) sampi_style_turn(x);
+        if (tags) sampi_schema_style_turn(x);
         sampi_schema_check(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule[which], body));
     }
 }
@@ -95,10 +95,10 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 static SAMPI_COLD sampi_node sampi_schema_tags(sampi_schema *x, int32_t goal)
 {
     if (!(sampi_goal_structures(x, goal) & SAMPI_T_OBJECT))
-        return sampi_refuse(x, 0, "in this style, values are objects only"), SAMPI_NEVER;
-    sampi_style_turn(x);
+        return sampi_schema_refuse(x, 0, "in this style, values are objects only"), SAMPI_NEVER;
+    sampi_schema_style_turn(x);
     const sampi_node node = sampi_goal_shapes(x, goal, SAMPI_T_OBJECT);
-    sampi_style_turn(x);
+    sampi_schema_style_turn(x);
     return node;
 }
 
@@ -107,7 +107,7 @@ static SAMPI_COLD sampi_node sampi_schema_tags(sampi_schema *x, int32_t goal)
 static SAMPI_COLD sampi_node sampi_schema_node(sampi_schema *x, int32_t schema)
 {
     const int32_t first = x->stack.n;
-    const bool possible = sampi_goal_add(x, first, sampi_literal_of(schema, SAMPI_IS));
+    const bool possible = sampi_goal_add(x, first, sampi_schema_literal_of(schema, SAMPI_IS));
     const int32_t goal = sampi_goal_from_stack(x, first);
     const bool tags = x->words.style && schema == 0;
     const sampi_node node = !possible ? (sampi_node)SAMPI_NEVER
@@ -133,23 +133,24 @@ static SAMPI_COLD bool sampi_schema_is_dead(sampi_schema *x, int32_t schema)
 static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
 {
     int32_t at;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0 && sampi_doc(x, at)->n == 0) return at;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && sampi_schema_is_dead(x, x->targets[at]))
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0 && sampi_schema_doc(x, at)->n == 0) return at;
+    if ((at = sampi_schema_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && sampi_schema_is_dead(x, x->targets[at]))
         return x->targets[at];
-    at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF);
-    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_ALL_OF);
+    for (int32_t i = at < 0 ? -1 : sampi_schema_doc(x, at)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
         if (sampi_schema_is_dead(x, i)) return i;
-    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    at = sampi_schema_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     const int32_t others = sampi_schema_others(x, schema);
-    const bool closed = others >= 0 && sampi_doc(x, others)->kind == SAMPI_JSON_FALSE &&
-                        sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
-    for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_doc(x, i)->next) {
-        const int32_t member = sampi_json_member(&x->doc, at, sampi_doc(x, i)->text);
+    const bool closed = others >= 0 && sampi_schema_doc(x, others)->kind == SAMPI_JSON_FALSE &&
+                        sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES) < 0;
+    for (int32_t i = sampi_schema_required(x, schema); i >= 0; i = sampi_schema_doc(x, i)->next) {
+        const int32_t member = sampi_json_member(&x->doc, at, sampi_schema_doc(x, i)->text);
         if (member < 0 ? closed : sampi_schema_is_dead(x, member)) return member < 0 ? i : member;
     }
     if (sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0) == 0) return -1;
     const int32_t prefix = sampi_schema_prefix(x, schema);
-    at = prefix >= 0 && sampi_doc(x, prefix)->n ? sampi_doc(x, prefix)->first : sampi_schema_rest(x, schema);
+    at = prefix >= 0 && sampi_schema_doc(x, prefix)->n ? sampi_schema_doc(x, prefix)->first
+                                                       : sampi_schema_rest(x, schema);
     return sampi_schema_is_dead(x, at) ? at : -1;
 }
 
@@ -157,13 +158,14 @@ static SAMPI_COLD int32_t sampi_schema_reason(sampi_schema *x, int32_t schema)
 static SAMPI_COLD void sampi_schema_unsatisfiable(sampi_schema *x)
 {
     int32_t at = 0;
-    for (int32_t depth = 0, next; depth < SAMPI_JSON_DEPTH && sampi_doc(x, at)->kind == SAMPI_JSON_OBJECT; depth++) {
+    for (int32_t depth = 0, next; depth < SAMPI_JSON_DEPTH && sampi_schema_doc(x, at)->kind == SAMPI_JSON_OBJECT;
+         depth++) {
         next = sampi_schema_reason(x, at);
         if (next < 0 || next == at || x->status) break;
         at = next;
     }
     if (x->status != SAMP_E_NOMEM) x->status = SAMP_OK;
-    const int kind = sampi_doc(x, at)->kind;
+    const int kind = sampi_schema_doc(x, at)->kind;
     sampi_schema_fail(x, at, SAMP_E_EMPTY,
                       kind == SAMPI_JSON_STRING  ? "this name is required, and no member may have it"
                       : kind == SAMPI_JSON_ARRAY ? "no value is in this list"

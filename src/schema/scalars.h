@@ -49,19 +49,21 @@ static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, boo
                   { "number", SAMPI_T_NUMBER }, { "string", SAMPI_T_STRING },
                   { "array", SAMPI_T_ARRAY },   { "object", SAMPI_T_OBJECT } };
     unsigned types = 0;
-    bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
+    bool list = sampi_schema_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
     *whole = false;
-    for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+    for (int32_t i = list ? sampi_schema_doc(x, node)->first : node; i >= 0;
+         i = list ? sampi_schema_doc(x, i)->next : -1) {
         size_t n = 0, k = 0;
-        const char *name = sampi_doc(x, i)->kind == SAMPI_JSON_STRING ? sampi_doc_text(x, sampi_doc(x, i)->text, &n)
-                                                                      : "";
+        const char *name = sampi_schema_doc(x, i)->kind == SAMPI_JSON_STRING
+                               ? sampi_schema_doc_text(x, sampi_schema_doc(x, i)->text, &n)
+                               : "";
         while (k < 6 && !(strlen(known[k].name) == n && !memcmp(name, known[k].name, n))) k++;
         if (k < 6)
             types |= known[k].types;
         else if (n == 7 && !memcmp(name, "integer", n))
             *whole = true;
         else
-            sampi_malformed(x, i, "expected null, boolean, object, array, number, string or integer");
+            sampi_schema_malformed(x, i, "expected null, boolean, object, array, number, string or integer");
         number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
     }
     if (number) *whole = false;
@@ -74,10 +76,10 @@ static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema
 {
     sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
                                     { SAMPI_KEY_MAXIMUM, SAMPI_KEY_EXCLUSIVE_MAXIMUM } };
-    int32_t node = sampi_keyword(x, schema, keys[upper][exclusive]);
-    if (node < 0 || (exclusive && sampi_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
-    int32_t other = sampi_keyword(x, schema, keys[upper][1]);
-    if (!exclusive && other >= 0) exclusive = sampi_doc(x, other)->kind == SAMPI_JSON_TRUE;
+    int32_t node = sampi_schema_keyword(x, schema, keys[upper][exclusive]);
+    if (node < 0 || (exclusive && sampi_schema_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
+    int32_t other = sampi_schema_keyword(x, schema, keys[upper][1]);
+    if (!exclusive && other >= 0) exclusive = sampi_schema_doc(x, other)->kind == SAMPI_JSON_TRUE;
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
     if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
@@ -92,7 +94,7 @@ static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t sche
 {
     sampi_texts all = sampi_texts_any();
     for (int i = 0; i < 4; i++) all = sampi_texts_and(x, all, sampi_schema_bound(x, schema, i & 1, i >> 1), false);
-    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
+    int32_t node = sampi_schema_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
     return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
 }
 
@@ -107,11 +109,11 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     if (least > 0 || most < INT32_MAX) {
         all = sampi_texts_some(x, sampi_schema_strings_of_length(x, x->any, least, most < INT32_MAX ? most : -1));
     }
-    int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
-            format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
+    int32_t pattern = sampi_schema_keyword(x, schema, SAMPI_KEY_PATTERN),
+            format = sampi_schema_keyword(x, schema, SAMPI_KEY_FORMAT);
     if (pattern >= 0)
         all = sampi_texts_and(
-            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_doc(x, pattern)->text)), true);
+            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_schema_doc(x, pattern)->text)), true);
     if (format >= 0) all = sampi_texts_and(x, all, sampi_schema_format(x, format, over), true);
     return all;
 }
@@ -123,14 +125,15 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
     for (int string = 0; string < 2; string++) {
         sampi_texts *texts = string ? &s.string : &s.number;
         texts->list = x->arena.n;
-        for (int32_t i = one ? values : sampi_doc(x, values)->first; i >= 0; i = one ? -1 : sampi_doc(x, i)->next) {
-            unsigned type = sampi_type_of(x, i);
+        for (int32_t i = one ? values : sampi_schema_doc(x, values)->first; i >= 0;
+             i = one ? -1 : sampi_schema_doc(x, i)->next) {
+            unsigned type = sampi_schema_type_of(x, i);
             s.types |= type & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE);
             if (type != (string ? SAMPI_T_STRING : SAMPI_T_NUMBER)) continue;
             sampi_decimal d;
             if (!string && !sampi_decimal_read(x, i, &d))
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
-            sampi_push(x, &x->arena, i);
+            sampi_schema_push(x, &x->arena, i);
         }
         texts->n = x->arena.n - texts->list; /* after an error there are fewer elements */
     }
@@ -145,7 +148,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
 {
     /* `any` is subtracted, so it is an overestimate where `one` is an underestimate */
     sampi_scalars one = sampi_scalars_of(0), any = one;
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_schema_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i);
+         i = sampi_schema_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
         one = sampi_scalars_or(x, sampi_scalars_and(x, one, sampi_scalars_not(x, wide)), late);
@@ -159,19 +163,22 @@ static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t ar
 static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
 {
     sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
-    int32_t ref = sampi_keyword(x, schema, SAMPI_KEY_REF);
-    int32_t all_of = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF), any_of = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF);
-    int32_t one_of = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF), isnt = sampi_keyword(x, schema, SAMPI_KEY_NOT);
-    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    int32_t ref = sampi_schema_keyword(x, schema, SAMPI_KEY_REF);
+    int32_t all_of = sampi_schema_keyword(x, schema, SAMPI_KEY_ALL_OF),
+            any_of = sampi_schema_keyword(x, schema, SAMPI_KEY_ANY_OF);
+    int32_t one_of = sampi_schema_keyword(x, schema, SAMPI_KEY_ONE_OF),
+            isnt = sampi_schema_keyword(x, schema, SAMPI_KEY_NOT);
+    int32_t condition = sampi_schema_keyword(x, schema, SAMPI_KEY_IF);
     if (ref >= 0) all = sampi_schema_scalars(x, sampi_schema_target(x, ref), over);
-    for (int32_t i = all_of < 0 ? -1 : sampi_doc(x, all_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+    for (int32_t i = all_of < 0 ? -1 : sampi_schema_doc(x, all_of)->first; i >= 0; i = sampi_schema_doc(x, i)->next)
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
         /* first all numbers, then all strings, because a list grows in place only while it is the last one in the
            arena */
         for (int string = 0; string < 2; string++)
-            for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
+            for (int32_t i = sampi_schema_doc(x, any_of)->first; i >= 0 && !x->status;
+                 i = sampi_schema_doc(x, i)->next) {
                 const sampi_scalars s = sampi_schema_scalars(x, i, over);
                 any.types |= s.types;
                 if (string)
@@ -183,7 +190,8 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     }
     if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));
     if (isnt >= 0) all = sampi_scalars_and(x, all, sampi_scalars_not(x, sampi_schema_scalars(x, isnt, !over)));
-    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    int32_t then = sampi_schema_keyword(x, schema, SAMPI_KEY_THEN),
+            otherwise = sampi_schema_keyword(x, schema, SAMPI_KEY_ELSE);
     if (condition >= 0 && (then >= 0 || otherwise >= 0)) {
         sampi_scalars yes = sampi_schema_scalars(x, condition, over);
         sampi_scalars no = sampi_scalars_not(x, sampi_schema_scalars(x, condition, !over));
@@ -218,21 +226,21 @@ static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_pending_scal
         const int part = a->part;
         const sampi_schema_key key = parts[part].key;
         if (a->at < 0) {
-            int32_t node = sampi_keyword(x, schema, key);
-            if (key == SAMPI_KEY_IF && sampi_keyword(x, schema, SAMPI_KEY_THEN) < 0 &&
-                sampi_keyword(x, schema, SAMPI_KEY_ELSE) < 0)
+            int32_t node = sampi_schema_keyword(x, schema, key);
+            if (key == SAMPI_KEY_IF && sampi_schema_keyword(x, schema, SAMPI_KEY_THEN) < 0 &&
+                sampi_schema_keyword(x, schema, SAMPI_KEY_ELSE) < 0)
                 node = -1;
-            if ((key == SAMPI_KEY_THEN || key == SAMPI_KEY_ELSE) && sampi_keyword(x, schema, SAMPI_KEY_IF) < 0)
+            if ((key == SAMPI_KEY_THEN || key == SAMPI_KEY_ELSE) && sampi_schema_keyword(x, schema, SAMPI_KEY_IF) < 0)
                 node = -1;
             if (node >= 0 && key == SAMPI_KEY_REF) node = sampi_schema_target(x, node);
-            a->at = node >= 0 && parts[part].list ? sampi_doc(x, node)->first : node;
+            a->at = node >= 0 && parts[part].list ? sampi_schema_doc(x, node)->first : node;
             a->way = 0;
             a->part += a->at < 0;
             continue;
         }
         const int32_t at = a->at, way = a->way++;
         if (way == 1) {
-            a->at = parts[part].list ? sampi_doc(x, at)->next : -1;
+            a->at = parts[part].list ? sampi_schema_doc(x, at)->next : -1;
             a->way = 0;
             a->part += a->at < 0;
         }
@@ -246,9 +254,10 @@ static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool
 {
     *s = sampi_scalars_of(SAMPI_T_ALL);
     if (x->status || schema < 0) return true;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return true;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return *s = sampi_scalars_of(0), true;
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), true;
+    if (sampi_schema_doc(x, schema)->kind == SAMPI_JSON_TRUE) return true;
+    if (sampi_schema_doc(x, schema)->kind == SAMPI_JSON_FALSE) return *s = sampi_scalars_of(0), true;
+    if (sampi_schema_doc(x, schema)->kind != SAMPI_JSON_OBJECT)
+        return sampi_schema_malformed(x, schema, "expected a schema"), true;
     if (x->scalars_known[2 * schema + over] != 2) return false;
     *s = x->scalars[2 * schema + over];
     return true;
@@ -261,16 +270,17 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
     sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
     for (int i = 0; i < 2; i++) {
-        int32_t at = sampi_keyword(x, schema, refused[i]);
-        if (at >= 0) sampi_refuse(x, at, "not supported");
+        int32_t at = sampi_schema_keyword(x, schema, refused[i]);
+        if (at >= 0) sampi_schema_refuse(x, at, "not supported");
     }
     const int32_t slot = 2 * schema + over;
-    if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
+    if (x->scalars_known[slot] == 1) sampi_schema_refuse(x, schema, "a schema that refers to itself");
     if (x->pending.n >= SAMPI_SCHEMA_NESTING)
         sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
     x->scalars_known[slot] = 1;
-    int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
-    int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
+    int32_t type = sampi_schema_keyword(x, schema, SAMPI_KEY_TYPE),
+            values = sampi_schema_keyword(x, schema, SAMPI_KEY_ENUM);
+    int32_t value = sampi_schema_keyword(x, schema, SAMPI_KEY_CONST);
     bool whole = false;
     const bool outer = x->over;
     x->over = over;
@@ -282,8 +292,9 @@ static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
     x->scalars[slot] = s;
     x->over = outer;
-    sampi_pending_scalars *room = x->status ? NULL
-                                            : (sampi_pending_scalars *)sampi_vec_add(&x->pending, sizeof *room, 1);
+    sampi_pending_scalars *room = x->status
+                                      ? NULL
+                                      : (sampi_pending_scalars *)sampi_grammar_vec_add(&x->pending, sizeof *room, 1);
     if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
     if (!room) return;
     room->slot = slot;

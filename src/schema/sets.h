@@ -23,13 +23,13 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
 }
 
 /* Returns the hash table's slot of a number, or the free slot for it; NULL if too many collide. */
-static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
+static SAMPI_COLD int32_t *sampi_schema_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
     uint32_t h = sampi_place_of(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
     sampi_decimal other;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
-        int32_t *slot = sampi_ints(&x->values, (int32_t)(h & mask));
+        int32_t *slot = sampi_schema_ints(&x->values, (int32_t)(h & mask));
         SAMPI_COUNT_STEPS(1);
         if (*slot < 0 || (sampi_decimal_of(x, *slot, &other) && sampi_decimal_same(d, &other))) return slot;
     }
@@ -37,22 +37,22 @@ static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_d
 }
 
 /* Doubles the hash table of numbers and enters all numbers again. */
-static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
+static SAMPI_COLD bool sampi_schema_values_rehash(sampi_schema *x)
 {
     sampi_vec old = x->values;
     sampi_decimal d;
-    if (!sampi_table_doubled(&x->values, &old))
+    if (!sampi_grammar_table_doubled(&x->values, &old))
         return sampi_schema_fail(x, SAMPI_HERE, SAMP_E_NOMEM, "out of memory"), false;
     for (int32_t i = 0; i < old.n && !x->status; i++) {
-        const int32_t string = *sampi_ints(&old, i);
+        const int32_t string = *sampi_schema_ints(&old, i);
         if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
-        int32_t *slot = sampi_value_slot(x, &d);
+        int32_t *slot = sampi_schema_value_slot(x, &d);
         if (slot)
             *slot = string;
         else
             sampi_schema_fail(x, SAMPI_HERE, SAMP_E_RANGE, "too many numbers collide");
     }
-    sampi_vec_free(&old);
+    sampi_grammar_vec_free(&old);
     return !x->status;
 }
 
@@ -60,14 +60,14 @@ static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
    string: 1 and 1.0, for example. */
 static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 {
-    const int32_t string = sampi_doc(x, node)->text;
+    const int32_t string = sampi_schema_doc(x, node)->text;
     sampi_decimal d;
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return string;
+    if (sampi_schema_doc(x, node)->kind != SAMPI_JSON_NUMBER) return string;
     if (x->value_of[string]) return x->value_of[string] - 1;
     int32_t value = string;
     if (sampi_decimal_of(x, string, &d)) {
-        if (2 * (x->n_values + 1) > x->values.n && !sampi_values_rehash(x)) return string;
-        int32_t *slot = sampi_value_slot(x, &d);
+        if (2 * (x->n_values + 1) > x->values.n && !sampi_schema_values_rehash(x)) return string;
+        int32_t *slot = sampi_schema_value_slot(x, &d);
         if (!slot) return sampi_schema_fail(x, node, SAMP_E_RANGE, "too many numbers collide"), string;
         if (*slot >= 0) value = *slot;
         x->n_values += *slot < 0;
@@ -80,8 +80,9 @@ static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
 /* Returns the node of the texts of one value, which is a number or a string. */
 static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
 {
-    return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
-                                                          : sampi_schema_exactly(x, value);
+    return sampi_schema_doc(x, value)->kind == SAMPI_JSON_STRING
+               ? sampi_schema_quoted(x, sampi_schema_doc(x, value)->text)
+               : sampi_schema_exactly(x, value);
 }
 
 static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bool string)
@@ -90,11 +91,11 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_SOME) return a.node;
     sampi_node node = SAMPI_NEVER;
     for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++)
-        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
+        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_schema_ints(&x->arena, a.list + i)), node);
     return node;
 }
 
-/* Marks the values of a list, so that sampi_is_marked finds them. The caller must not pass one of the sets
+/* Marks the values of a list, so that sampi_schema_is_marked finds them. The caller must not pass one of the sets
    SAMPI_ANY and SAMPI_SOME, which have no list. If the list was the last one marked and has only grown since, only its
    new values are marked. */
 static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
@@ -102,13 +103,16 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
     if (i == 0) x->round++;
     for (; i < list.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 1)); i++) {
-        const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
+        const int32_t value = sampi_schema_value(x, *sampi_schema_ints(&x->arena, list.list + i));
         SAMPI_COUNT_STEPS(1);
         x->marks[value] = x->round;
     }
     x->marked = list;
 }
-static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
+static SAMPI_COLD bool sampi_schema_is_marked(const sampi_schema *x, int32_t value)
+{
+    return x->marks[value] == x->round;
+}
 
 /* Returns the values of list a that are in list b; with `in` false, those that are not in list b. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
@@ -116,8 +120,8 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
     sampi_texts_mark(x, b);
     for (int32_t i = 0; i < a.n && sampi_schema_step(x, SAMPI_HERE); i++) {
-        int32_t value = *sampi_ints(&x->arena, a.list + i);
-        if (sampi_is_marked(x, sampi_schema_value(x, value)) == in) sampi_push(x, &x->arena, value);
+        int32_t value = *sampi_schema_ints(&x->arena, a.list + i);
+        if (sampi_schema_is_marked(x, sampi_schema_value(x, value)) == in) sampi_schema_push(x, &x->arena, value);
     }
     both.n = x->arena.n - both.list;
     return both;
@@ -131,13 +135,14 @@ static SAMPI_COLD bool sampi_schema_is_length(const sampi_schema *x, sampi_node 
     if (node < 0 || x->status) return false;
     sampi_node inside = node;
     if (!x->raw) { /* the quotes */
-        if (sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
-        const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
-        if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
-        if (sampi_at(t, behind)->b != quote) return false;
-        inside = sampi_at(t, behind)->a;
+        if (sampi_grammar_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+        const sampi_node quote = sampi_grammar_at(t, x->string)->a, behind = sampi_grammar_at(t, node)->b;
+        if (sampi_grammar_at(t, node)->a != quote || sampi_grammar_at(t, behind)->kind != SAMPI_NODE_SEQ)
+            return false;
+        if (sampi_grammar_at(t, behind)->b != quote) return false;
+        inside = sampi_grammar_at(t, behind)->a;
     }
-    *r = *sampi_at(t, inside);
+    *r = *sampi_grammar_at(t, inside);
     if (r->kind != SAMPI_NODE_REPEAT) { /* a length of 1 is not a REPEAT node */
         r->a = inside;
         r->b = r->c = 1;
@@ -157,9 +162,9 @@ static SAMPI_COLD sampi_node sampi_schema_strings_of_length(const sampi_schema *
 static SAMPI_COLD bool sampi_schema_is_multiples(const sampi_schema *x, sampi_node node, sampi_expr *r)
 {
     const sampi_tree *t = x->tree;
-    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
-    const sampi_node sign = sampi_at(t, node)->a;
-    *r = *sampi_at(t, sampi_at(t, node)->b);
+    if (node < 0 || x->status || sampi_grammar_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node sign = sampi_grammar_at(t, node)->a;
+    *r = *sampi_grammar_at(t, sampi_grammar_at(t, node)->b);
     const bool begins = r->kind == SAMPI_NODE_MULTIPLE && r->b == 0 && r->c % 8 == SAMPI_MULTIPLE_BEGINS;
     r->b = r->c & SAMPI_MULTIPLE_ENDS ? 1 : 0;
     r->c /= SAMPI_MULTIPLE_PLACE;
@@ -194,7 +199,7 @@ static SAMPI_COLD sampi_node sampi_schema_both_multiples(sampi_schema *x, sampi_
     sampi_expr p, q;
     if (a < 0 || !sampi_schema_is_multiples(x, b, &q)) return SAMPI_NEVER;
     if (sampi_schema_is_multiples(x, a, &p)) return sampi_schema_common_multiples(x, &p, &q);
-    const sampi_expr e = *sampi_at(x->tree, a);
+    const sampi_expr e = *sampi_grammar_at(x->tree, a);
     for (int i = 0; i < 2 && e.kind == SAMPI_NODE_AND; i++) {
         const sampi_node part = i ? e.b : e.a, other = i ? e.a : e.b;
         if (!sampi_schema_is_multiples(x, part, &p)) continue;
@@ -211,7 +216,8 @@ static SAMPI_COLD sampi_node sampi_schema_shortest_length(const sampi_schema *x,
                                                           sampi_node other)
 {
     const sampi_tree *t = x->tree;
-    if (other < 0 || sampi_at(t, other)->kind != SAMPI_NODE_SEQ || sampi_at(t, other)->a != sampi_at(t, x->string)->a)
+    if (other < 0 || sampi_grammar_at(t, other)->kind != SAMPI_NODE_SEQ ||
+        sampi_grammar_at(t, other)->a != sampi_grammar_at(t, x->string)->a)
         return all;
     return sampi_schema_strings_of_length(x, x->character, r->b, r->c);
 }
@@ -260,7 +266,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
         return a;
     }
     for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, SAMPI_HERE, 4)); i++)
-        sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
+        sampi_schema_push(x, &x->arena, *sampi_schema_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
     either.n = x->arena.n - list;
     return either;

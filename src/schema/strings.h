@@ -3,7 +3,7 @@
    spelling in the grammar: a line feed is \n, a letter is itself. */
 
 /* Writes the shortest spelling of a code point in a JSON string. Returns the number of bytes. */
-static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
+static SAMPI_COLD uint32_t sampi_schema_json_spell(char *out, uint32_t c)
 {
     static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
     const char *known = c && c < 0x80 ? strchr(escaped, (int)c) : NULL;
@@ -21,7 +21,7 @@ static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
 static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
 {
     size_t n, used = 0;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     if (x->raw) return sampi_tree_text(x->tree, text, n);
     char *out = (char *)SAMP_MALLOC(6 * n + 2);
     if (!out) return SAMP_E_NOMEM;
@@ -29,7 +29,7 @@ static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string
     for (const unsigned char *at = (const unsigned char *)text, *end = at + n; at < end;) {
         uint32_t c;
         at += sampi_utf8_get(at, end, &c);
-        used += sampi_json_spell(out + used, c);
+        used += sampi_schema_json_spell(out + used, c);
     }
     out[used++] = '"';
     sampi_node node = sampi_tree_text(x->tree, out, used);
@@ -49,7 +49,8 @@ static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint
     }
     for (uint32_t c = 0; c <= 0x5c; c = c == 0x1f ? 0x22 : c == 0x22 ? 0x5c : c + 1) {
         char out[8];
-        if (c >= lo && c <= hi) node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_json_spell(out, c)));
+        if (c >= lo && c <= hi)
+            node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_schema_json_spell(out, c)));
     }
     return node;
 }

@@ -5,7 +5,8 @@
    the value are tags too. A reader finds the end of a value by the end of the tag, so no value contains that text. White
    space may come between tags, and around each value; it is not a part of a value, except of a string's that may be any.
 
-   While x->raw is true, sets of strings have the strings as they are. sampi_style_turn changes between that and JSON. */
+   While x->raw is true, sets of strings have the strings as they are. sampi_schema_style_turn changes between that
+   and JSON. */
 
 /* The types of values, in the order of sampi_style.types. */
 enum {
@@ -30,7 +31,7 @@ typedef struct sampi_style {
 } sampi_style;
 
 /* Returns the style with this name; NULL if there is none. */
-static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t n)
+static SAMPI_COLD const sampi_style *sampi_schema_style_named(const char *name, size_t n)
 {
 #define SAMPI_ALIKE(text) \
     { \
@@ -65,7 +66,7 @@ static SAMPI_COLD const sampi_style *sampi_style_named(const char *name, size_t 
 }
 
 /* Exchanges n bytes. */
-static SAMPI_COLD void sampi_style_swap(void *a, void *b, size_t n)
+static SAMPI_COLD void sampi_schema_style_swap(void *a, void *b, size_t n)
 {
     unsigned char *one = (unsigned char *)a, *other = (unsigned char *)b, byte;
     for (size_t i = 0; i < n; i++) {
@@ -76,21 +77,21 @@ static SAMPI_COLD void sampi_style_swap(void *a, void *b, size_t n)
 }
 
 /* Changes between strings as JSON and strings as they are. */
-static SAMPI_COLD void sampi_style_turn(sampi_schema *x)
+static SAMPI_COLD void sampi_schema_style_turn(sampi_schema *x)
 {
     sampi_string_form *o = &x->other;
-    sampi_style_swap(&x->scalars, &o->scalars, sizeof x->scalars);
-    sampi_style_swap(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
-    sampi_style_swap(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
-    sampi_style_swap(x->formats, o->formats, sizeof x->formats);
+    sampi_schema_style_swap(&x->scalars, &o->scalars, sizeof x->scalars);
+    sampi_schema_style_swap(&x->scalars_known, &o->scalars_known, sizeof x->scalars_known);
+    sampi_schema_style_swap(&x->pattern_of, &o->pattern_of, sizeof x->pattern_of);
+    sampi_schema_style_swap(x->formats, o->formats, sizeof x->formats);
     sampi_node *const here[] = { &x->any, &x->string, &x->character, &x->shortest, &x->space, &x->comma },
                       *const there[] = { &o->any, &o->string, &o->character, &o->shortest, &o->space, &o->comma };
-    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_style_swap(here[i], there[i], sizeof **here);
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) sampi_schema_style_swap(here[i], there[i], sizeof **here);
     x->raw = !x->raw;
 }
 
 /* Makes what a style needs beside JSON's constants. */
-static SAMPI_COLD void sampi_style_constants(sampi_schema *x)
+static SAMPI_COLD void sampi_schema_style_constants(sampi_schema *x)
 {
     static const uint32_t zero[1][2] = { { 0, 0 } }, spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
     static const char plain[] = "[A-Za-z_][A-Za-z0-9_]*", safe[] = "[^\\x00-\\x1f\"&<>]+";
@@ -119,42 +120,44 @@ static SAMPI_COLD void sampi_style_constants(sampi_schema *x)
 }
 
 /* Returns whether a string of the document contains the end of a tag. */
-static SAMPI_COLD bool sampi_style_has_end(const sampi_schema *x, int32_t string)
+static SAMPI_COLD bool sampi_schema_style_has_end(const sampi_schema *x, int32_t string)
 {
     const size_t m = strlen(x->words.style->close);
     size_t n;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     for (size_t i = 0; i + m <= n; i++)
         if (!memcmp(text + i, x->words.style->close, m)) return true;
     return false;
 }
 
 /* Returns the node of the strings of a set; in a schema with a style only of those without the end of a tag. */
-static SAMPI_COLD sampi_node sampi_style_strings(sampi_schema *x, sampi_texts a)
+static SAMPI_COLD sampi_node sampi_schema_style_strings(sampi_schema *x, sampi_texts a)
 {
     sampi_node node = SAMPI_NEVER;
     if (!x->words.style) return sampi_texts_node(x, a, true);
     if (a.n < 0) return sampi_schema_except(x->tree, sampi_texts_node(x, a, true), x->ends);
     for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, SAMPI_HERE, 1); i++) {
-        const int32_t string = sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text;
-        if (!sampi_style_has_end(x, string)) node = sampi_tree_alt(x->tree, sampi_schema_quoted(x, string), node);
+        const int32_t string = sampi_schema_doc(x, *sampi_schema_ints(&x->arena, a.list + i))->text;
+        if (!sampi_schema_style_has_end(x, string))
+            node = sampi_tree_alt(x->tree, sampi_schema_quoted(x, string), node);
     }
     return node;
 }
 
 /* Returns the node of a listed name of a member, as a tag has it. A name that would end the tag is refused. */
-static SAMPI_COLD sampi_node sampi_style_name(sampi_schema *x, int32_t string)
+static SAMPI_COLD sampi_node sampi_schema_style_name(sampi_schema *x, int32_t string)
 {
     const sampi_style *s = x->words.style;
     sampi_node node = SAMPI_EMPTY;
     size_t n;
-    const char *text = sampi_doc_text(x, string, &n);
+    const char *text = sampi_schema_doc_text(x, string, &n);
     bool good = n > 0;
     for (size_t i = 0; i < n && good; i++) {
         const char c = text[i], *as = s->escapes && c == '&' ? "&amp;" : s->escapes && c == '"' ? "&quot;" : NULL;
         good = as || ((unsigned char)c >= 0x20 && c != '<' && c != '>' && (c != '"' || *s->behind != '"'));
         node = sampi_tree_seq(x->tree, node, sampi_tree_text(x->tree, as ? as : &text[i], as ? strlen(as) : 1));
     }
-    if (!good) sampi_refuse(x, SAMPI_HERE, "this style has no way to write the name of a member of this object");
+    if (!good)
+        sampi_schema_refuse(x, SAMPI_HERE, "this style has no way to write the name of a member of this object");
     return node;
 }

@@ -72,7 +72,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
     x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
     x->character = sampi_schema_range(t, 0, 0x10ffff);
     x->shortest = sampi_schema_in_quotes(x, sampi_tree_repeat(t, x->character, 0, -1));
-    if (x->words.style) sampi_style_constants(x);
+    if (x->words.style) sampi_schema_style_constants(x);
     const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_check(x, made[i]);
 }
@@ -110,11 +110,11 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     x->draft = 8;
     int32_t dialect = sampi_json_member(&x->doc, 0, x->key[SAMPI_KEY_SCHEMA]);
     const char *text = "";
-    if (dialect >= 0 && sampi_doc(x, dialect)->kind == SAMPI_JSON_STRING)
-        text = sampi_doc_text(x, sampi_doc(x, dialect)->text, &n);
+    if (dialect >= 0 && sampi_schema_doc(x, dialect)->kind == SAMPI_JSON_STRING)
+        text = sampi_schema_doc_text(x, sampi_schema_doc(x, dialect)->text, &n);
     for (size_t i = 0; i + 8 <= n; i++) {
         if (memcmp(text + i, "draft-0", 7)) continue;
-        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
+        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_schema_refuse(x, dialect, "not a draft from 4 on");
         x->draft = text[i + 7] - '0';
     }
     /* A keyword that does not exist in the document's draft is ignored. */
@@ -148,7 +148,7 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
     sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
                           &x->todo,    &x->queue,     &x->pending,   &x->deriver.work, &x->resources,
                           &x->anchors, &x->addresses, &x->by_anchor, &x->values,       &x->deriver.queued.slots };
-    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_grammar_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);
     SAMP_FREE(x->other.block);

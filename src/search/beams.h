@@ -50,11 +50,11 @@ static int sampi_beams_check(const samp_beams *b, samp_sampler *const *rows, con
         if (!rows[i]) return SAMP_E_NULL;
     int status = sampi_check_batch(rows, &all);
     for (size_t i = 0; i < all.n_rows && !status; i++) {
-        status = sampi_state_status(rows[i]);
+        status = sampi_life_state_status(rows[i]);
         if (!status && i && !sampi_are_alike((sampi_sampler *)rows[i], (sampi_sampler *)rows[0]))
             status = SAMP_E_RANGE;
         if (!status && i && !b->n_vocab &&
-            sampi_fingerprint((sampi_sampler *)rows[i]) != sampi_fingerprint((sampi_sampler *)rows[0]))
+            sampi_life_fingerprint((sampi_sampler *)rows[i]) != sampi_life_fingerprint((sampi_sampler *)rows[0]))
             status = SAMP_E_RANGE;
     }
     return status;
@@ -72,10 +72,10 @@ static SAMPI_COLD int sampi_beams_begin(samp_beams *b, samp_sampler *const *rows
     for (uint64_t i = 0; rows && i < n; i++)
         if (!sampi_past_ready((sampi_sampler *)rows[i])) return SAMP_E_NOMEM;
     sampi_arrays arrays = { NULL, 0, 0 };
-    while (sampi_next_pass(&arrays)) {
-        b->leaf = (sampi_leaf *)sampi_lay(&arrays, n * sizeof *b->leaf);
-        b->few = (sampi_runner *)sampi_lay(&arrays, n * k * sizeof *b->few);
-        b->heap = (sampi_candidate *)sampi_lay(&arrays, (uint64_t)b->group_size * k * sizeof *b->heap);
+    while (sampi_row_next_pass(&arrays)) {
+        b->leaf = (sampi_leaf *)sampi_row_lay(&arrays, n * sizeof *b->leaf);
+        b->few = (sampi_runner *)sampi_row_lay(&arrays, n * k * sizeof *b->few);
+        b->heap = (sampi_candidate *)sampi_row_lay(&arrays, (uint64_t)b->group_size * k * sizeof *b->heap);
     }
     if (!(b->wide = arrays.memory)) return SAMP_E_NOMEM;
     all.n_rows = (size_t)n;
@@ -96,12 +96,12 @@ static int sampi_beams_rows(samp_beams *b, samp_sampler *const *rows, const samp
 {
     const sampi_beams_call call = { b, rows };
     for (int32_t r = 0; rows && r < b->n_live; r++) {
-        sampi_moves((sampi_sampler *)rows[r]);
-        sampi_save_state((sampi_sampler *)rows[r]);
+        sampi_life_moves((sampi_sampler *)rows[r]);
+        sampi_life_save_state((sampi_sampler *)rows[r]);
     }
     int status = sampi_batch(b->own, logits, b->uses, sampi_beams_row, &call);
     for (int32_t r = 0; r < b->n_live && !status; r++) status = b->uses[r];
-    for (int32_t r = 0; rows && r < b->n_live; r++) (void)sampi_end_draw((sampi_sampler *)rows[r], status);
+    for (int32_t r = 0; rows && r < b->n_live; r++) (void)sampi_life_end_draw((sampi_sampler *)rows[r], status);
     return status;
 }
 

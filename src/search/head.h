@@ -107,18 +107,18 @@ SAMP_API SAMPI_COLD samp_beams *samp_beams_init(const samp_beam_params *params, 
     }
     samp_token *ends = NULL;
     sampi_arrays arrays = { NULL, 0, 0 };
-    while (!result && sampi_next_pass(&arrays)) {
+    while (!result && sampi_row_next_pass(&arrays)) {
         const uint64_t n = (uint64_t)b->set.n_beams, all = n * (uint64_t)b->set.max_tokens;
-        b->live = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->live);
-        b->next = (sampi_beam *)sampi_lay(&arrays, n * sizeof *b->next);
-        b->found = (sampi_hypothesis *)sampi_lay(&arrays, n * sizeof *b->found);
-        b->own = (samp_sampler **)sampi_lay(&arrays, n * sizeof *b->own);
-        b->token = (int32_t *)sampi_lay(&arrays, all * sizeof *b->token);
-        b->parent = (int32_t *)sampi_lay(&arrays, all * sizeof *b->parent);
-        b->text = (samp_token *)sampi_lay(&arrays, all * sizeof *b->text);
-        b->uses = (int32_t *)sampi_lay(&arrays, n * sizeof *b->uses);
-        b->taken = (samp_token *)sampi_lay(&arrays, n * sizeof *b->taken);
-        ends = (samp_token *)sampi_lay(&arrays, (uint64_t)b->set.n_ends * sizeof *ends);
+        b->live = (sampi_beam *)sampi_row_lay(&arrays, n * sizeof *b->live);
+        b->next = (sampi_beam *)sampi_row_lay(&arrays, n * sizeof *b->next);
+        b->found = (sampi_hypothesis *)sampi_row_lay(&arrays, n * sizeof *b->found);
+        b->own = (samp_sampler **)sampi_row_lay(&arrays, n * sizeof *b->own);
+        b->token = (int32_t *)sampi_row_lay(&arrays, all * sizeof *b->token);
+        b->parent = (int32_t *)sampi_row_lay(&arrays, all * sizeof *b->parent);
+        b->text = (samp_token *)sampi_row_lay(&arrays, all * sizeof *b->text);
+        b->uses = (int32_t *)sampi_row_lay(&arrays, n * sizeof *b->uses);
+        b->taken = (samp_token *)sampi_row_lay(&arrays, n * sizeof *b->taken);
+        ends = (samp_token *)sampi_row_lay(&arrays, (uint64_t)b->set.n_ends * sizeof *ends);
     }
     if (!result && !(b->block = arrays.memory)) result = SAMP_E_NOMEM;
     for (int32_t i = 0; !result && i < b->set.n_ends; i++) { /* inserted in order */

@@ -10,20 +10,20 @@ typedef struct sampi_left {
     sampi_sums sums;           /* of the tokens left; s only if asked for */
 } sampi_left;
 
-/* Runs the chain on its row. The caller has noted the chain's state (sampi_save_state), and restores it or ends the
-   draw. Returns a status. */
+/* Runs the chain on its row. The caller has noted the chain's state (sampi_life_save_state), and restores it or ends
+   the draw. Returns a status. */
 static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
 {
     sampi_ordinals ordinal = { { 0 }, false, false, false, given->work };
     sampi_flat_chain flat;
     sampi_job job = *given;
-    sampi_sampler *first = sampi_first_mask(job.s);
-    int n = 0, i = 0, status = sampi_is_short(job.s, job.n) ? (int)SAMP_E_RANGE : SAMP_OK;
+    sampi_sampler *first = sampi_life_first_mask(job.s);
+    int n = 0, i = 0, status = sampi_life_is_short(job.s, job.n) ? (int)SAMP_E_RANGE : SAMP_OK;
     left->cur.data = NULL;
     if (!status && first) status = sampi_mask_job(&job, first);
-    if (!status) status = sampi_open_row(&left->row, &job);
+    if (!status) status = sampi_row_open_row(&left->row, &job);
     if (status) return status;
-    sampi_make_flat(&flat, job.s);
+    sampi_row_make_flat(&flat, job.s);
     if (flat.n_members < 0) return SAMP_E_UNSUPPORTED;
     bool on_row = true; /* a custom sampler gets the array that the steps would give it */
     for (int k = 0; k < flat.n_members; k++) {
@@ -35,10 +35,11 @@ static int sampi_leave(const sampi_job *given, bool with_s, sampi_left *left)
         on_row = on_row && !sampi_is_custom(member) && !sampi_is_llama_cpp(member);
         flat.member[n++] = member;
     }
-    while (on_row && i < n && (status = sampi_run_fast(&left->row, flat.member[i], job.s->position, &ordinal)) == 0)
+    while (on_row && i < n &&
+           (status = sampi_row_run_fast(&left->row, flat.member[i], job.s->position, &ordinal)) == 0)
         i++;
     if (status < 0) return status;
-    if (left->row.floor > -FLT_MAX) sampi_compact(&left->row);
+    if (left->row.floor > -FLT_MAX) sampi_row_compact(&left->row);
     if (i == n) {
         left->sums = sampi_row_sums(&left->row, sampi_row_max(&left->row), -FLT_MAX, with_s);
         return SAMP_OK;
@@ -59,7 +60,7 @@ static size_t sampi_best_left(sampi_left *left, size_t k, sampi_runner *few)
         sampi_recheck_order(&left->cur); /* in llama.cpp's arithmetic ties may be in any order */
         sampi_sort(&SAMPI_BY_LOGIT, &left->cur, 0, n, NULL);
     } else {
-        sampi_keep_first(&left->row, k);
+        sampi_row_keep_first(&left->row, k);
         n = left->row.n;
     }
     for (size_t i = 0; i < n; i++) {
@@ -75,7 +76,7 @@ static size_t sampi_first_left(sampi_left *left, uint64_t seed, uint64_t positio
                                sampi_runner *few)
 {
     sampi_race race = { seed, position, stream, left->sums.max, -INFINITY, 0, (double)INFINITY, 0, few, k, 0 };
-    if (!left->cur.data) sampi_race_row(&left->row, &race);
+    if (!left->cur.data) sampi_row_race_row(&left->row, &race);
     for (size_t i = 0; left->cur.data && i < left->cur.size; i++)
         sampi_race_run(&race, left->cur.data[i].logit, left->cur.data[i].id, i);
     return race.n_first;

@@ -23,9 +23,9 @@ static double sampi_certainty(samp_unmask_rule rule, sampi_left *left, samp_toke
     }
     const sampi_row *row = &left->row; /* the chain may select a token that it has removed, as a watermark may */
     const bool on_row = !left->cur.data;
-    const size_t at = on_row ? sampi_find_id(row, token) : sampi_find_candidate(&left->cur, token);
+    const size_t at = on_row ? sampi_row_find_id(row, token) : sampi_find_candidate(&left->cur, token);
     if (at == (on_row ? row->n : left->cur.size)) return -INFINITY;
-    return (double)(on_row ? sampi_logit_of(row, sampi_present(row, at)) : left->cur.data[at].logit) - all;
+    return (double)(on_row ? sampi_row_logit_of(row, sampi_row_present(row, at)) : left->cur.data[at].logit) - all;
 }
 
 /* Returns the random number of a position, in (0, 1). */
@@ -69,9 +69,9 @@ static samp_token sampi_unmask_row(samp_sampler *const *rows, const samp_logits 
     } else { /* the chain once more, for the distribution of this draw */
         const uint64_t after = s->position;
         s->position = before;
-        sampi_save_state(s);
+        sampi_life_save_state(s);
         status = sampi_leave(&job, true, &left);
-        sampi_restore_state(s);
+        sampi_life_restore_state(s);
         s->position = after;
         if (status) return status;
         s->certainty = sampi_certainty(u->rule, &left, token);

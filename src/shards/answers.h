@@ -91,7 +91,7 @@ static bool sampi_is_from_high(const void *what, float l)
 static float sampi_end_interval(const sampi_end *end, sampi_side_of stands, int side, float *high)
 {
     sampi_side of = { end, stands, side, sampi_finite((float)(end->order.max - end->order.mean)) };
-    while (sampi_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
+    while (sampi_row_signed_score(&end->order, of.middle) < 0.0) of.middle = sampi_next_down(of.middle);
     const int64_t middle = sampi_key(of.middle);
     *high = sampi_least_in(sampi_is_from_high, &of, middle, sampi_key(INFINITY));
     return sampi_least_in(sampi_is_from_low, &of, SAMPI_NO_KEY, middle + 1);
@@ -131,9 +131,9 @@ static size_t sampi_collect_after_list(const sampi_shard_row *row, size_t want, 
     if (n == 0) return 0;
     sampi_row look = row->row; /* the slice as a row without ids, for the maxima of its lines */
     look.work = &row->shard->work;
-    sampi_set_tokens(&look, row->row.x, NULL, n);
-    (void)sampi_scan(&look);
-    sampi_gather_first(&look, want + row->n_list);
+    sampi_row_set_tokens(&look, row->row.x, NULL, n);
+    (void)sampi_row_scan(&look);
+    sampi_row_gather_first(&look, want + row->n_list);
     for (size_t i = 0; i < look.n; i++) {
         int32_t token = row->row.id[id[i]];
         if (last && (x[i] > last->logit || (x[i] == last->logit && token <= last->id))) {
@@ -199,10 +199,10 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
     size_t behind, n = sampi_collect_after_list(row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &row->shard->work;
-    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
+    sampi_row_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
     if (n > p->room) {
-        (void)sampi_scan(&look);
-        sampi_keep_first(&look, p->room);
+        (void)sampi_row_scan(&look);
+        sampi_row_keep_first(&look, p->room);
         n = p->room;
     }
     for (size_t i = 0; i < n; i++) {
@@ -377,7 +377,7 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
     const float *x = sampi_draw_logits(row);
     if (sampi_draw_is_sound(row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
-        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
+        for (size_t i = 0; i < sampi_row_n_tiles(n); i++) q += row->shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
     }
     sampi_wire_put(sampi_parcel_entry(p, 0), row->shard->first, 3);
@@ -408,7 +408,7 @@ static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields, UINT32_MAX, 4);
     if (!sampi_draw_is_sound(row, l, row->row.n)) return;
     row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
-    for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
+    for (size_t i = 0; i < sampi_row_n_tiles(row->row.n); i++) mine += tile[i];
     for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < row->shard->first ? row->seg[i].q : 0;
     for (uint32_t attempt = row->attempt; attempt < row->attempt + SAMPI_SHARD_TRIES; attempt++) {
         sampi_random(s, attempt, random);

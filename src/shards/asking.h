@@ -106,7 +106,7 @@ static void sampi_sort_list(sampi_shard_row *row)
 /* Removes masked tokens from the slice. */
 static void sampi_drop_masked(sampi_shard_row *row)
 {
-    if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
+    if (row->row.n) sampi_row_gather(&row->row, -FLT_MAX);
 }
 
 /* Computes the weights of the first tokens of d [n], at most a tile (256), in w [SAMPI_TILE + 16]. Returns how many. */

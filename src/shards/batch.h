@@ -67,7 +67,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     row->row.work = &row->work;
     row->row.perf = &row->s->perf;
     row->row.top = -INFINITY;
-    sampi_set_tokens(&row->row, x, row->work.id, n);
+    sampi_row_set_tokens(&row->row, x, row->work.id, n);
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
@@ -95,15 +95,15 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     memset(&job, 0, sizeof job);
     job.s = row->s = s;
     job.n = shard->n_vocab;
-    sampi_moves(s);
-    sampi_sampler *first = sampi_first_mask(s);
-    status = sampi_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
+    sampi_life_moves(s);
+    sampi_sampler *first = sampi_life_first_mask(s);
+    status = sampi_life_is_short(s, job.n) ? (int)SAMP_E_RANGE : first ? sampi_mask_job(&job, first) : SAMP_OK;
     const samp_logprobs *lp = row->logprobs;
-    if (!status) status = sampi_check_logprobs(lp, shard->n_vocab);
+    if (!status) status = sampi_row_check_logprobs(lp, shard->n_vocab);
     int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask, job.n);
     if (!status) status = slice_status;
-    if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
-    sampi_save_state(s);
+    if (status) sampi_row_set_tokens(&row->row, row->work.x, row->work.id, 0);
+    sampi_life_save_state(s);
     row->open = true;
     (void)sampi_shard_members(row);
     while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
@@ -206,7 +206,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
         sampi_put_top(&top, r, row);
         if (!rows[r]) continue;
-        sampi_settings((const sampi_sampler *)rows[r], &same);
+        sampi_life_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
         if (!row->logprobs) continue;
         sampi_mix_logprobs(&same, row->logprobs);
@@ -316,7 +316,7 @@ static int sampi_take_first(samp_shard *shard)
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         float max = sampi_wire_float(sampi_parcel_entry(&p, r));
-        int status = sampi_max_status(max);
+        int status = sampi_row_max_status(max);
         int row_status = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
         if (max != max && row_status < 0 && row_status >= SAMP_STATUS_LAST) status = row_status;
         row->max = max;

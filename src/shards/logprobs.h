@@ -59,7 +59,7 @@ static sampi_shard_row sampi_logprob_slice(const sampi_shard_row *row, sampi_par
     if (!sampi_is_raw(kind)) return slice;
     const size_t r = row->shard->from + (size_t)(row - row->shard->row);
     if (n) sampi_fetch_given(row->shard, &row->shard->slice, r, row->shard->raw_x, row->shard->raw_id);
-    sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
+    sampi_row_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
     return slice;
 }
 
@@ -73,7 +73,7 @@ static void sampi_answer_best(const sampi_shard_row *row, sampi_parcel *p)
         if (slice.row.id[i] == row->token.id) l = slice.row.x[i];
     if (sampi_is_raw(p->kind) && slice.row.n) {
         size_t n = sampi_collect_between(&slice, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
-        sampi_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
+        sampi_row_set_tokens(&slice.row, row->shard->raw_x, row->shard->raw_id, n);
     }
     (void)sampi_put_first(&slice, p);
     sampi_wire_put_float(p->fields, l + 0.0f);
@@ -84,8 +84,8 @@ static uint64_t sampi_support_mass(const sampi_shard_row *row, const float *x)
 {
     const samp_support *support = row->logprobs->support;
     const samp_token first = (samp_token)row->shard->first, end = first + (samp_token)row->shard->length;
-    const float max = row->facts[0].max, least = sampi_support_floor(row->facts[1].max);
-    const bool greedy = sampi_selects_greedily(row->s);
+    const float max = row->facts[0].max, least = sampi_row_support_floor(row->facts[1].max);
+    const bool greedy = sampi_row_selects_greedily(row->s);
     uint64_t mass = 0;
     if (!support || row->wrong) return 0;
     const size_t n = greedy ? 1 : row->has_left ? support->n : row->row.n;
@@ -116,7 +116,7 @@ static void sampi_answer_best_sums(const sampi_shard_row *row, sampi_parcel *p)
     if (sampi_is_raw(p->kind))
         sampi_wire_put(p->fields + 32, sampi_support_mass(row, x), 8);
     else if (slice.row.n)
-        sampi_wire_put(p->fields + 24, slice.row.k->count(x, slice.row.n, sampi_support_floor(t->max)), 8);
+        sampi_wire_put(p->fields + 24, slice.row.k->count(x, slice.row.n, sampi_row_support_floor(t->max)), 8);
 }
 
 /* RAW_IDS, LEFT_IDS. Sent: the logits of the given tokens; slices without a token send -infinity. */
@@ -126,7 +126,7 @@ static void sampi_answer_given(const sampi_shard_row *row, sampi_parcel *p)
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
     sampi_set_entries(p, p->room);
     for (size_t i = 0; i < p->room; i++) {
-        const size_t at = sampi_find_id(&slice.row, set->ids[i]);
+        const size_t at = sampi_row_find_id(&slice.row, set->ids[i]);
         sampi_wire_put_float(sampi_parcel_entry(p, i), at < slice.row.n ? slice.row.x[at] + 0.0f : -INFINITY);
     }
 }
@@ -142,7 +142,7 @@ static size_t sampi_support_room(const sampi_shard_row *row)
 static void sampi_answer_support(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_row *left = &row->row;
-    const float least = sampi_support_floor(row->facts[1].max);
+    const float least = sampi_row_support_floor(row->facts[1].max);
     const samp_token last = row->n_told ? row->logprobs->support->tokens[row->n_told - 1] : -1;
     size_t n = 0;
     for (size_t i = 0; i < left->n && n < p->room; i++) {
@@ -197,14 +197,14 @@ static bool sampi_take_support(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_support *support = row->logprobs->support;
     const sampi_logprob_facts *t = &row->facts[1];
-    const double ln_z = sampi_ln_z(t->z);
+    const double ln_z = sampi_row_ln_z(t->z);
     for (size_t i = 0; i < p->n; i++, row->n_told++) {
         const unsigned char *entry = sampi_parcel_entry(p, i);
         const samp_token id = (samp_token)sampi_wire_u24(entry);
         const float l = sampi_wire_float(entry + 3);
         if ((size_t)id >= row->shard->n_vocab || !(l <= t->max)) return false;
         support->tokens[row->n_told] = id;
-        if (support->logprobs) support->logprobs[row->n_told] = sampi_logprob_of(l, t->max, ln_z);
+        if (support->logprobs) support->logprobs[row->n_told] = sampi_row_logprob_of(l, t->max, ln_z);
     }
     return p->n == p->room;
 }
@@ -212,8 +212,8 @@ static bool sampi_take_support(sampi_shard_row *row, const sampi_parcel *p)
 static void sampi_fill_logprob_set(samp_logprob_set *set, const sampi_logprob_facts *t, samp_token token)
 {
     const sampi_sums sums = { t->max, 0, t->z, t->s, 0 };
-    sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
-    sampi_finish_set(set, t->n_top, &sums);
+    sampi_row_set_chosen(set, token, (size_t)t->before, sampi_row_logprob(t->logit, t->max, t->z));
+    sampi_row_finish_set(set, t->n_top, &sums);
 }
 
 /* Writes what the merged answers say of the support. True: its tokens have still to be asked for. */
@@ -223,13 +223,13 @@ static bool sampi_must_ask_support(sampi_shard_row *row)
     if (!support) return false;
     support->mass = (double)row->facts[0].mass / (double)row->facts[0].z;
     if (row->has_left) return false;
-    const bool greedy = sampi_selects_greedily(row->s);
+    const bool greedy = sampi_row_selects_greedily(row->s);
     support->n = greedy ? 1 : (size_t)row->facts[1].n;
     if (support->n > support->capacity) return false;
     if (!greedy) return row->n_told < support->n;
     support->tokens[0] = row->token.id;
     const sampi_logprob_facts *t = &row->facts[1];
-    if (support->logprobs) support->logprobs[0] = sampi_logprob(t->logit, t->max, t->z);
+    if (support->logprobs) support->logprobs[0] = sampi_row_logprob(t->logit, t->max, t->z);
     return false;
 }
 

@@ -15,7 +15,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 {
     const size_t n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL,
                  slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63,
-                 lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
+                 lines = (2 * sampi_row_n_lines(look) + 64) * sizeof(float);
     if (rows <= shard->rows && n_all <= shard->n_all && (!gathers || shard->gathered)) return SAMP_OK;
     if (rows < shard->rows) rows = shard->rows;
     if (n_all < shard->n_all) n_all = shard->n_all;
@@ -25,22 +25,22 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     char *slices = NULL;
     sampi_seg *segs = NULL;
     memset(&laid.work, 0, sizeof laid.work);
-    while (sampi_next_pass(&arrays)) {
-        laid.row = (sampi_shard_row *)sampi_lay(&arrays, rows * sizeof *laid.row);
-        slices = (char *)sampi_lay(&arrays, 2 * rows * slice);
-        segs = (sampi_seg *)sampi_lay(&arrays, rows * shard->n_ranks * sizeof *segs);
-        laid.list = (samp_token_data *)sampi_lay(&arrays, rows * SAMPI_SHARD_ROOM * sizeof *laid.list);
-        laid.all = (samp_token_data *)sampi_lay(&arrays, n_all * shard->n_vocab * sizeof *laid.all);
-        laid.work.candidate = (samp_token_data *)sampi_lay(&arrays, (look + 128) * sizeof *laid.work.candidate);
-        laid.work.x = (float *)sampi_lay(&arrays, (look + 48) * sizeof *laid.work.x);
-        laid.work.id = (int32_t *)sampi_lay(&arrays, (look + 48) * sizeof *laid.work.id);
-        laid.raw_x = (float *)sampi_lay(&arrays, slice);
-        laid.raw_id = (int32_t *)sampi_lay(&arrays, slice);
-        laid.work.line = (float *)sampi_lay(&arrays, lines);
-        laid.work.scratch = (float *)sampi_lay(&arrays, lines);
-        laid.work.sum = (uint64_t *)sampi_lay(&arrays, (sampi_n_tiles(look) + 1) * sizeof *laid.work.sum);
-        laid.message = (unsigned char *)sampi_lay(&arrays, most);
-        laid.gathered = gathers ? (unsigned char *)sampi_lay(&arrays, most * shard->n_ranks) : NULL;
+    while (sampi_row_next_pass(&arrays)) {
+        laid.row = (sampi_shard_row *)sampi_row_lay(&arrays, rows * sizeof *laid.row);
+        slices = (char *)sampi_row_lay(&arrays, 2 * rows * slice);
+        segs = (sampi_seg *)sampi_row_lay(&arrays, rows * shard->n_ranks * sizeof *segs);
+        laid.list = (samp_token_data *)sampi_row_lay(&arrays, rows * SAMPI_SHARD_ROOM * sizeof *laid.list);
+        laid.all = (samp_token_data *)sampi_row_lay(&arrays, n_all * shard->n_vocab * sizeof *laid.all);
+        laid.work.candidate = (samp_token_data *)sampi_row_lay(&arrays, (look + 128) * sizeof *laid.work.candidate);
+        laid.work.x = (float *)sampi_row_lay(&arrays, (look + 48) * sizeof *laid.work.x);
+        laid.work.id = (int32_t *)sampi_row_lay(&arrays, (look + 48) * sizeof *laid.work.id);
+        laid.raw_x = (float *)sampi_row_lay(&arrays, slice);
+        laid.raw_id = (int32_t *)sampi_row_lay(&arrays, slice);
+        laid.work.line = (float *)sampi_row_lay(&arrays, lines);
+        laid.work.scratch = (float *)sampi_row_lay(&arrays, lines);
+        laid.work.sum = (uint64_t *)sampi_row_lay(&arrays, (sampi_row_n_tiles(look) + 1) * sizeof *laid.work.sum);
+        laid.message = (unsigned char *)sampi_row_lay(&arrays, most);
+        laid.gathered = gathers ? (unsigned char *)sampi_row_lay(&arrays, most * shard->n_ranks) : NULL;
     }
     if (!arrays.memory) return SAMP_E_NOMEM;
     SAMP_FREE(shard->work.block);

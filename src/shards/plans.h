@@ -214,9 +214,9 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
     }
     look.k = sampi_use();
     look.work = &row->shard->work;
-    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
+    sampi_row_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
     look.top = row->max;
-    if (!sampi_tail_cut(&look, s, row->max, (size_t)row->rest)) return false;
+    if (!sampi_row_tail_cut(&look, s, row->max, (size_t)row->rest)) return false;
     row->n_list = look.n;
     return true;
 }

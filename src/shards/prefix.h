@@ -51,7 +51,7 @@ static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
     row->reaches = sampi_float_up(floor);
-    if (row->row.n) sampi_gather(&row->row, row->reaches);
+    if (row->row.n) sampi_row_gather(&row->row, row->reaches);
     row->has &= SAMPI_ASK_TOP;
     return SAMPI_KNOWN;
 }

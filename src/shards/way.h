@@ -58,8 +58,8 @@ static int sampi_shard_run_step(sampi_shard_row *row)
 static int sampi_shard_members(sampi_shard_row *row)
 {
     sampi_sampler **member = row->shard->member, *last = NULL;
-    int all = sampi_members(row->s, member, 0), n = 0;
-    const sampi_sampler *done = sampi_first_mask(row->s);
+    int all = sampi_row_members(row->s, member, 0), n = 0;
+    const sampi_sampler *done = sampi_life_first_mask(row->s);
     row->shard->n_members = 0;
     row->shard->ends_off = all > 0 && member[all - 1]->off;
     for (int i = 0; i < all; i++) {
@@ -113,7 +113,7 @@ static void sampi_shard_close(sampi_shard_row *row, int status)
     row->open = false;
     row->ask = 0;
     row->shard->out[row - row->shard->row] = status ? status : row->token.id;
-    if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
+    if (sampi_life_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
 /* Forgets the answers that one member got in one message. */

@@ -19,8 +19,9 @@ static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sa
     const int32_t list = sampi_tags_required(g, node, "elements", SAMPI_JSON_ARRAY);
     sampi_node all = sequence ? SAMPI_EMPTY : SAMPI_NEVER;
     if (list < 0) return g->x.status;
-    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_malformed(g, list, "expected a format");
-    for (int32_t i = sampi_doc(&g->x, list)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+    if (sampi_schema_doc(&g->x, list)->n == 0) return sampi_tags_malformed(g, list, "expected a format");
+    for (int32_t i = sampi_schema_doc(&g->x, list)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
         const sampi_node one = sampi_tags_format(g, i, end);
         all = sampi_tags_check(g, i,
                                sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
@@ -35,16 +36,16 @@ static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node, bool 
     const int32_t type = sampi_tags_required(g, node, "type", SAMPI_JSON_STRING);
     size_t n;
     if (type < 0) return -1;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    const char *text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, type)->text, &n);
     const bool is_regex = regex && n == 5 && !memcmp(text, "regex", 5);
     if (!is_regex && (n != 5 || memcmp(text, "token", 5)))
-        sampi_malformed(&g->x, type, regex ? "expected token or regex" : "expected token");
+        sampi_schema_malformed(&g->x, type, regex ? "expected token or regex" : "expected token");
     const char *name = is_regex ? "pattern" : "token";
     const int32_t member = sampi_tags_member(g, node, name);
     if (member < 0) sampi_tags_missing(g, node, name);
     sampi_tags_allow_members(g, node, is_regex ? "type;pattern" : "type;token");
     if (is_regex && !g->x.status && !sampi_tags_is(g, member, SAMPI_JSON_STRING))
-        sampi_malformed(&g->x, member, "expected a text");
+        sampi_schema_malformed(&g->x, member, "expected a text");
     if (regex) *regex = is_regex;
     return g->x.status ? -1 : member;
 }
@@ -65,7 +66,7 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
     sampi_tags_end inner = { SAMPI_NEVER, -1 };
     sampi_tree *t = g->x.tree;
     if (!sampi_tags_is(g, node, SAMPI_JSON_OBJECT)) {
-        sampi_malformed(&g->x, node, "expected a tag");
+        sampi_schema_malformed(&g->x, node, "expected a tag");
         return tag;
     }
     int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
@@ -79,16 +80,16 @@ static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node
         last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false, 0);
     } else {
         last = inner.words = sampi_tags_strings(g, end, true);
-        if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
-        if (last > 0 && sampi_at(t, last)->facts & SAMPI_FACT_EMPTY)
+        if (last == SAMPI_NEVER) sampi_schema_malformed(&g->x, end, "expected a text");
+        if (last > 0 && sampi_grammar_at(t, last)->facts & SAMPI_FACT_EMPTY)
             inner.words = SAMPI_NEVER; /* an end that may be the empty string cannot limit free text */
     }
     if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
         begin = sampi_tags_token_of(g, begin, &tag.regex);
     else if (!sampi_tags_is(g, begin, SAMPI_JSON_STRING))
-        sampi_malformed(&g->x, begin, "expected a text");
+        sampi_schema_malformed(&g->x, begin, "expected a text");
     if (g->x.status) return tag;
-    tag.token = sampi_doc(&g->x, begin)->parent != node && !tag.regex;
+    tag.token = sampi_schema_doc(&g->x, begin)->parent != node && !tag.regex;
     tag.first = tag.regex   ? sampi_tags_string(g, begin, true)
                 : tag.token ? sampi_tags_token(g, begin, false, 0)
                             : sampi_tags_text(g, begin);
@@ -123,16 +124,16 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
     sampi_tree *t = g->x.tree;
     size_t n, length;
     int32_t found = -1;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, tag->begin)->text, &n);
-    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        const char *trigger = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->text, &length);
+    const char *text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, tag->begin)->text, &n);
+    for (int32_t i = sampi_schema_doc(&g->x, triggers)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
+        const char *trigger = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, i)->text, &length);
         sampi_node behind = SAMPI_NEVER;
         if (tag->regex)
             behind = sampi_schema_behind(&g->x, tag->first, sampi_tags_text(g, i));
         else if (length <= n && !memcmp(trigger, text, length))
             behind = sampi_tree_text(t, text + length, n - length);
         if (behind == SAMPI_NEVER) continue;
-        if (found >= 0) sampi_malformed(&g->x, tag->begin, "expected only one trigger that it begins with");
+        if (found >= 0) sampi_schema_malformed(&g->x, tag->begin, "expected only one trigger that it begins with");
         found = i;
         *rest = behind;
     }
@@ -141,7 +142,7 @@ static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers,
         const sampi_node begun = sampi_tree_seq(t, sampi_tags_text(g, found), g->bytes);
         whole = !sampi_schema_alive(&g->x, sampi_tags_and_not(g, tag->first, begun), SAMPI_SCHEMA_SEARCH);
     }
-    if (!whole) sampi_malformed(&g->x, tag->begin, "expected one of the triggers at its beginning");
+    if (!whole) sampi_schema_malformed(&g->x, tag->begin, "expected one of the triggers at its beginning");
     return g->x.status ? -1 : found;
 }
 
@@ -155,14 +156,15 @@ static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, s
     sampi_node words = triggers < 0 ? g->x.status : sampi_tags_strings(g, triggers, false);
     sampi_node excluded = old ? (sampi_node)SAMPI_NEVER : sampi_tags_excluded(g, node, end), bodies = SAMPI_NEVER,
                whole = SAMPI_NEVER;
-    if (words == SAMPI_NEVER) sampi_malformed(&g->x, triggers, "expected a text");
-    if (tags >= 0 && sampi_doc(&g->x, tags)->n == 0) sampi_malformed(&g->x, tags, "expected a tag");
+    if (words == SAMPI_NEVER) sampi_schema_malformed(&g->x, triggers, "expected a text");
+    if (tags >= 0 && sampi_schema_doc(&g->x, tags)->n == 0) sampi_schema_malformed(&g->x, tags, "expected a tag");
     const bool at_least_one = !old && sampi_tags_flag(g, node, "at_least_one");
     const bool stop = !old && sampi_tags_flag(g, node, "stop_after_first");
-    for (int32_t i = g->x.status ? -1 : sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
-         i = sampi_doc(&g->x, i)->next) {
+    for (int32_t i = g->x.status ? -1 : sampi_schema_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
-        if (!g->x.status && tag.token) sampi_refuse(&g->x, tag.begin, "a token behind free text is not supported");
+        if (!g->x.status && tag.token)
+            sampi_schema_refuse(&g->x, tag.begin, "a token behind free text is not supported");
         sampi_node rest = SAMPI_NEVER;
         const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, &tag, &rest);
         if (trigger < 0) break;
@@ -184,16 +186,18 @@ static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sa
     const int32_t tags = sampi_tags_required(g, node, "tags", SAMPI_JSON_ARRAY);
     sampi_node whole = SAMPI_NEVER, out = sampi_tags_excluded_tokens(g, node, end);
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, triggers)->n == 0) return sampi_tags_malformed(g, triggers, "expected a token");
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
-    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+    if (sampi_schema_doc(&g->x, triggers)->n == 0) return sampi_tags_malformed(g, triggers, "expected a token");
+    if (sampi_schema_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
+    for (int32_t i = sampi_schema_doc(&g->x, triggers)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next)
         out = sampi_tags_token(g, i, true, out);
-    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+    for (int32_t i = sampi_schema_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
         const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
         bool found = false;
-        for (int32_t k = sampi_doc(&g->x, triggers)->first; k >= 0 && !g->x.status; k = sampi_doc(&g->x, k)->next)
+        for (int32_t k = sampi_schema_doc(&g->x, triggers)->first; k >= 0 && !g->x.status;
+             k = sampi_schema_doc(&g->x, k)->next)
             found = found || (tag.token && sampi_tags_same_token(g, tag.begin, k));
-        if (!found && !g->x.status) sampi_malformed(&g->x, tag.begin, "expected a trigger's token");
+        if (!found && !g->x.status) sampi_schema_malformed(&g->x, tag.begin, "expected a trigger's token");
         whole = sampi_tags_check(g, i, sampi_tree_alt(t, whole, tag.all));
     }
     const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
@@ -212,9 +216,9 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
     sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER, free = SAMPI_NEVER;
     sampi_node out = by_token ? sampi_tags_excluded_tokens(g, node, end) : sampi_tags_excluded(g, node, end);
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
-    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
-        const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
+    if (sampi_schema_doc(&g->x, rules)->n == 0) return sampi_tags_malformed(g, rules, "expected a text and a format");
+    for (int32_t i = sampi_schema_doc(&g->x, rules)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
+        const int32_t first = sampi_schema_doc(&g->x, i)->n == 2 ? sampi_schema_doc(&g->x, i)->first : -1;
         if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
             return sampi_tags_malformed(g, i, "expected a text and a format");
         if (by_token)
@@ -225,11 +229,12 @@ static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sa
             return sampi_tags_malformed(g, first, "expected a text");
     }
     if (by_token) free = sampi_tree_repeat(t, sampi_tags_any_token(g, node, out), 0, -1);
-    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
-        const int32_t first = sampi_doc(&g->x, i)->first;
+    for (int32_t i = sampi_schema_doc(&g->x, rules)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next) {
+        const int32_t first = sampi_schema_doc(&g->x, i)->first;
         const sampi_node up_to = by_token ? sampi_tree_seq(t, free, sampi_tags_token(g, first, false, 0))
                                           : sampi_tags_text_up_to(g, sampi_tags_text(g, first), words, out);
-        const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
+        const sampi_node behind = sampi_tags_format(g, sampi_schema_doc(&g->x, first)->next, end);
         bodies = sampi_tags_check(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
     }
     const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
@@ -247,8 +252,9 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
                stop = sampi_tags_flag(g, node, "stop_after_first");
     sampi_node one = SAMPI_NEVER;
     if (g->x.status) return g->x.status;
-    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
-    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next)
+    if (sampi_schema_doc(&g->x, tags)->n == 0) return sampi_tags_malformed(g, tags, "expected a tag");
+    for (int32_t i = sampi_schema_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_schema_doc(&g->x, i)->next)
         one = sampi_tags_check(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
     if (g->x.status) return g->x.status;
     sampi_node all = sampi_tree_seq(t, sampi_tags_text(g, separator), one);
@@ -256,19 +262,21 @@ static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
     return sampi_tags_check(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
 }
 
-/* Returns the style with the name in the member "style" (sampi_style_named); NULL for "json", or without the member. */
+/* Returns the style with the name in the member "style" (sampi_schema_style_named); NULL for "json", or without the
+   member. */
 static SAMPI_COLD const sampi_style *sampi_tags_style(sampi_tags *g, int32_t node)
 {
     const int32_t style = sampi_tags_member(g, node, "style");
     size_t n;
     if (style < 0) return NULL;
     if (!sampi_tags_is(g, style, SAMPI_JSON_STRING)) {
-        sampi_malformed(&g->x, style, "expected a text");
+        sampi_schema_malformed(&g->x, style, "expected a text");
         return NULL;
     }
-    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
-    const sampi_style *found = sampi_style_named(name, n);
-    if (!found && (n != 4 || memcmp(name, "json", 4))) sampi_refuse(&g->x, style, "this style is not supported");
+    const char *name = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, style)->text, &n);
+    const sampi_style *found = sampi_schema_style_named(name, n);
+    if (!found && (n != 4 || memcmp(name, "json", 4)))
+        sampi_schema_refuse(&g->x, style, "this style is not supported");
     return found;
 }
 
@@ -334,16 +342,16 @@ static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node
 #undef SAMPI_TAGS_NAMES
     };
     const bool object = sampi_tags_is(g, node, SAMPI_JSON_OBJECT);
-    if (!object) sampi_malformed(&g->x, node, "expected a format");
+    if (!object) sampi_schema_malformed(&g->x, node, "expected a format");
     const int32_t type = object ? sampi_tags_required(g, node, "type", SAMPI_JSON_STRING) : -1;
     size_t n, i = 0;
     if (type < 0) return SAMPI_TAGS_NONE;
-    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    const char *name = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, type)->text, &n);
     while (i < SAMPI_TAGS_NONE && !(strlen(known[i][0]) == n && memcmp(known[i][0], name, n) == 0)) i++;
     if (i < SAMPI_TAGS_NONE)
         sampi_tags_allow_members(g, node, known[i][1]);
     else
-        sampi_refuse(&g->x, type, "this type of format is not supported");
+        sampi_schema_refuse(&g->x, type, "this type of format is not supported");
     return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
 }
 
@@ -357,7 +365,7 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
             member = sampi_tags_required(g, node, "value", SAMPI_JSON_STRING);
             return member < 0 ? g->x.status : sampi_tags_text(g, member);
         case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node, sampi_tags_style(g, node));
-        case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_style_named("qwen_xml", 8));
+        case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_schema_style_named("qwen_xml", 8));
         case SAMPI_TAGS_ANY_TEXT: {
             member = sampi_tags_member(g, node, "max_tokens");
             if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
@@ -428,7 +436,7 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
     const int32_t type = sampi_tags_member(&g, 0, "type");
     size_t n = 0;
     const char *name = sampi_tags_is(&g, type, SAMPI_JSON_STRING)
-                           ? sampi_doc_text(&g.x, sampi_doc(&g.x, type)->text, &n)
+                           ? sampi_schema_doc_text(&g.x, sampi_schema_doc(&g.x, type)->text, &n)
                            : "";
     if (!sampi_tags_is(&g, 0, SAMPI_JSON_OBJECT)) {
         all = sampi_tags_malformed(&g, 0, "expected an object");
@@ -443,8 +451,8 @@ static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text,
         all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
     }
     if (g.x.status) all = g.x.status;
-    sampi_vec_free(&g.x.deriver.work);
-    sampi_vec_free(&g.x.deriver.queued.slots);
+    sampi_grammar_vec_free(&g.x.deriver.work);
+    sampi_grammar_vec_free(&g.x.deriver.queued.slots);
     SAMP_FREE(g.x.deriver.memo);
     sampi_json_free(&g.x.doc);
     return all;

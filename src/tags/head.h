@@ -35,18 +35,18 @@ static SAMPI_COLD sampi_node sampi_tags_check(sampi_tags *g, int32_t node, sampi
 }
 static SAMPI_COLD sampi_node sampi_tags_malformed(sampi_tags *g, int32_t node, const char *text)
 {
-    sampi_malformed(&g->x, node, text);
+    sampi_schema_malformed(&g->x, node, text);
     return g->x.status;
 }
 static SAMPI_COLD sampi_node sampi_tags_refuse(sampi_tags *g, int32_t node, const char *text)
 {
-    sampi_refuse(&g->x, node, text);
+    sampi_schema_refuse(&g->x, node, text);
     return g->x.status;
 }
 
 static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_json_kind kind)
 {
-    return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
+    return node >= 0 && sampi_schema_doc(&g->x, node)->kind == kind;
 }
 
 /* Returns the member with this name of an object; -1 if it has no such member. */
@@ -76,7 +76,7 @@ static SAMPI_COLD int32_t sampi_tags_required(sampi_tags *g, int32_t node, const
     if (member < 0)
         sampi_tags_missing(g, node, name);
     else
-        sampi_malformed(&g->x, member, expected[kind]);
+        sampi_schema_malformed(&g->x, member, expected[kind]);
     return -1;
 }
 
@@ -85,7 +85,7 @@ static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *
 {
     const int32_t member = sampi_tags_member(g, node, name);
     if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_TRUE) && !sampi_tags_is(g, member, SAMPI_JSON_FALSE))
-        sampi_malformed(&g->x, member, "expected true or false");
+        sampi_schema_malformed(&g->x, member, "expected true or false");
     return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
 }
 
@@ -95,14 +95,15 @@ static SAMPI_COLD int32_t sampi_tags_integer(sampi_tags *g, int32_t node, int32_
 {
     size_t n = 0;
     const char *text = "";
-    if (sampi_tags_is(g, node, SAMPI_JSON_NUMBER)) text = sampi_doc_text(&g->x, sampi_doc(&g->x, node)->text, &n);
+    if (sampi_tags_is(g, node, SAMPI_JSON_NUMBER))
+        text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, node)->text, &n);
     const bool minus = n > 0 && text[0] == '-';
     int64_t value = n > (size_t)minus ? 0 : INT64_MAX;
     for (size_t i = minus; i < n && value <= INT32_MAX; i++)
         value = text[i] >= '0' && text[i] <= '9' ? 10 * value + (text[i] - '0') : INT64_MAX;
     if (minus && value <= INT32_MAX) value = -value;
     if (value >= least && value <= INT32_MAX) return (int32_t)value;
-    sampi_malformed(&g->x, node, least < 0 ? "expected a whole number, or -1" : "expected a whole number");
+    sampi_schema_malformed(&g->x, node, least < 0 ? "expected a whole number, or -1" : "expected a whole number");
     return least;
 }
 
@@ -128,9 +129,10 @@ static SAMPI_COLD bool sampi_tags_is_listed(const char *names, char between, con
    separated by semicolons. */
 static SAMPI_COLD void sampi_tags_allow_members(sampi_tags *g, int32_t node, const char *names)
 {
-    for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+    for (int32_t i = sampi_schema_doc(&g->x, node)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
         size_t n;
-        const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->name, &n);
-        if (!sampi_tags_is_listed(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
+        const char *name = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, i)->name, &n);
+        if (!sampi_tags_is_listed(names, ';', name, n))
+            sampi_schema_refuse(&g->x, i, "this format has no such member here");
     }
 }

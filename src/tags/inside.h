@@ -96,7 +96,7 @@ static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bo
     words.style = style;
     words.tag_space = space < 0 && words.space == 0 ? 1 : words.space;
     const size_t n = sampi_tags_value_length(&g->x.doc, schema);
-    char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
+    char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_schema_doc(&g->x, schema)->at, n);
     if (!text) return g->x.status;
     sampi_node node = sampi_schema_tree(g->x.tree, text, NULL, &words, &inner);
     if (node < 0) node = sampi_tags_inner_error(g, schema, text, n, &inner);
@@ -120,9 +120,9 @@ static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char
     r.text = r.at = text;
     r.end = text + n;
     int status = sampi_gbnf_read(&r, "root", &rule);
-    if (status) sampi_read_node(&r, status);
-    sampi_vec_free(&r.parts);
-    for (int32_t i = first; i < t->rules.n; i++) sampi_at(t, sampi_rule_at(t, i)->name)->c = 0;
+    if (status) sampi_grammar_read_node(&r, status);
+    sampi_grammar_vec_free(&r.parts);
+    for (int32_t i = first; i < t->rules.n; i++) sampi_grammar_at(t, sampi_grammar_rule_at(t, i)->name)->c = 0;
     return status ? sampi_tags_inner_error(g, string, text, n, &inner)
                   : sampi_tags_check(g, string, sampi_tree_ref(t, rule));
 }
@@ -133,7 +133,7 @@ static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bo
     samp_text_error inner;
     size_t n = 0;
     if (g->x.status) return g->x.status;
-    const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    const char *bytes = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, string)->text, &n);
     char *text = sampi_tags_copy(g, string, bytes, n);
     if (!text) return g->x.status;
     sampi_node node;

@@ -142,23 +142,23 @@ static SAMPI_COLD void sampi_tag_write(sampi_tag_maker *m, const char *text, siz
 static SAMPI_COLD int32_t sampi_tag_function(sampi_tags *g, int32_t tool)
 {
     size_t n = 0;
-    if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_malformed(&g->x, tool, "expected a tool"), -1;
+    if (!sampi_tags_is(g, tool, SAMPI_JSON_OBJECT)) return sampi_schema_malformed(&g->x, tool, "expected a tool"), -1;
     const bool typed = sampi_tags_member(g, tool, "type") >= 0;
     const int32_t type = typed ? sampi_tags_required(g, tool, "type", SAMPI_JSON_STRING) : -1;
-    const char *text = type < 0 ? "" : sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    const char *text = type < 0 ? "" : sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, type)->text, &n);
     if (type >= 0 && (n != 8 || memcmp(text, "function", 8)))
-        sampi_refuse(&g->x, type, "tools other than functions are not supported");
+        sampi_schema_refuse(&g->x, type, "tools other than functions are not supported");
     const int32_t function = g->x.status ? -1 : sampi_tags_required(g, tool, "function", SAMPI_JSON_OBJECT);
     const int32_t name = function < 0 ? -1 : sampi_tags_required(g, function, "name", SAMPI_JSON_STRING);
     const int32_t schema = function < 0 ? -1 : sampi_tags_member(g, function, "parameters");
     if (name < 0) return -1;
-    text = sampi_doc_text(&g->x, sampi_doc(&g->x, name)->text, &n);
+    text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, name)->text, &n);
     bool good = n > 0;
     for (size_t i = 0; i < n; i++) good = good && (unsigned char)text[i] > ' ' && !strchr("\"\\<>", text[i]);
-    if (!good) sampi_malformed(&g->x, name, "expected a name without blanks, quotes, \\ and < >");
-    if (schema >= 0 && sampi_doc(&g->x, schema)->kind < SAMPI_JSON_OBJECT &&
-        sampi_doc(&g->x, schema)->kind > SAMPI_JSON_TRUE)
-        sampi_malformed(&g->x, schema, "expected a schema");
+    if (!good) sampi_schema_malformed(&g->x, name, "expected a name without blanks, quotes, \\ and < >");
+    if (schema >= 0 && sampi_schema_doc(&g->x, schema)->kind < SAMPI_JSON_OBJECT &&
+        sampi_schema_doc(&g->x, schema)->kind > SAMPI_JSON_TRUE)
+        sampi_schema_malformed(&g->x, schema, "expected a schema");
     return g->x.status ? -1 : function;
 }
 
@@ -179,13 +179,13 @@ static SAMPI_COLD void sampi_tag_expand(sampi_tag_maker *m, const char *text, in
         } else if (skipped) {
             continue;
         } else if (c == 'T') {
-            for (int32_t i = sampi_doc(&g->x, 0)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+            for (int32_t i = sampi_schema_doc(&g->x, 0)->first; i >= 0; i = sampi_schema_doc(&g->x, i)->next) {
                 sampi_tag_expand(m, m->call, sampi_tags_member(g, i, "function"));
-                if (sampi_doc(&g->x, i)->next >= 0) sampi_tag_write(m, ",", 1);
+                if (sampi_schema_doc(&g->x, i)->next >= 0) sampi_tag_write(m, ",", 1);
             }
         } else if (c == 'N') {
             const int32_t name = sampi_tags_member(g, function, "name");
-            const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, name)->text, &n);
+            const char *bytes = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, name)->text, &n);
             sampi_tag_write(m, bytes, n);
         } else if (c == 'P') {
             const int32_t schema = sampi_tags_member(g, function, "parameters"),
@@ -193,7 +193,7 @@ static SAMPI_COLD void sampi_tag_expand(sampi_tag_maker *m, const char *text, in
             if (schema < 0 || sampi_tags_is(g, schema, SAMPI_JSON_NULL) || sampi_tags_is(g, strict, SAMPI_JSON_FALSE))
                 sampi_tag_write(m, "{\"type\":\"object\"}", 17);
             else
-                sampi_tag_write(m, g->x.doc.source + sampi_doc(&g->x, schema)->at,
+                sampi_tag_write(m, g->x.doc.source + sampi_schema_doc(&g->x, schema)->at,
                                 sampi_tags_value_length(&g->x.doc, schema));
         } else {
             const char *quote = *text == '\'' ? "\"" : *text == '`' ? "\\\"" : NULL;
@@ -232,12 +232,12 @@ SAMP_API int64_t samp_builtin_tag(const char *model, const char *tools, const ch
     }
     m.tags.x.status = status;
     if (!status && !sampi_tags_is(&m.tags, 0, SAMPI_JSON_ARRAY))
-        sampi_malformed(&m.tags.x, 0, "expected a list of tools");
-    m.with[0] = !m.tags.x.status && sampi_doc(&m.tags.x, 0)->n > 0;
+        sampi_schema_malformed(&m.tags.x, 0, "expected a list of tools");
+    m.with[0] = !m.tags.x.status && sampi_schema_doc(&m.tags.x, 0)->n > 0;
     if (!m.tags.x.status && m.with[1] && !m.with[0])
         sampi_schema_fail(&m.tags.x, 0, SAMP_E_EMPTY, "a call is required, and there is no tool");
-    for (int32_t i = m.with[0] ? sampi_doc(&m.tags.x, 0)->first : -1; i >= 0 && !m.tags.x.status;
-         i = sampi_doc(&m.tags.x, i)->next)
+    for (int32_t i = m.with[0] ? sampi_schema_doc(&m.tags.x, 0)->first : -1; i >= 0 && !m.tags.x.status;
+         i = sampi_schema_doc(&m.tags.x, i)->next)
         sampi_tag_function(&m.tags, i);
     status = m.tags.x.status;
     if (!status) {

@@ -5,7 +5,7 @@
 static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
 {
     size_t n;
-    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    const char *text = sampi_schema_doc_text(&g->x, sampi_schema_doc(&g->x, string)->text, &n);
     return sampi_tags_check(g, string, sampi_tree_text(g->x.tree, text, n));
 }
 
@@ -17,8 +17,8 @@ static SAMPI_COLD sampi_node sampi_tags_strings(sampi_tags *g, int32_t list, boo
     sampi_node words = SAMPI_NEVER;
     if (!alone && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of texts");
-    for (int32_t i = alone ? list : sampi_doc(&g->x, list)->first; i >= 0;
-         i = alone ? -1 : sampi_doc(&g->x, i)->next) {
+    for (int32_t i = alone ? list : sampi_schema_doc(&g->x, list)->first; i >= 0;
+         i = alone ? -1 : sampi_schema_doc(&g->x, i)->next) {
         if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_malformed(g, i, "expected a text");
         const sampi_node text = sampi_tags_text(g, i);
         if (text == SAMPI_EMPTY && !empty) return sampi_tags_malformed(g, i, "expected a text that is not empty");
@@ -92,8 +92,8 @@ static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool
 /* Returns whether two tokens of the document are written in the same way. */
 static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int32_t b)
 {
-    return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
-           sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
+    return sampi_schema_doc(&g->x, a)->kind == sampi_schema_doc(&g->x, b)->kind &&
+           sampi_schema_doc(&g->x, a)->text == sampi_schema_doc(&g->x, b)->text;
 }
 
 /* Returns a TOKEN node that excludes the tokens of a format: those in the member "exclude_tokens", and the one that ends
@@ -104,7 +104,8 @@ static SAMPI_COLD sampi_node sampi_tags_excluded_tokens(sampi_tags *g, int32_t n
     sampi_node all = end.token < 0 ? 0 : sampi_tags_token(g, end.token, true, 0);
     if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
         return sampi_tags_malformed(g, list, "expected a list of tokens");
-    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next)
+    for (int32_t i = list < 0 ? -1 : sampi_schema_doc(&g->x, list)->first; i >= 0;
+         i = sampi_schema_doc(&g->x, i)->next)
         all = sampi_tags_token(g, i, true, all);
     return all;
 }

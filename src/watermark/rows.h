@@ -7,7 +7,7 @@
 /* Returns the token id of element i of the row. If the row is a view of an array, its ids are indices in that array. */
 static samp_token sampi_mark_id(const sampi_row *row, size_t i)
 {
-    samp_token id = sampi_id_at(row, i);
+    samp_token id = sampi_row_id_at(row, i);
     return row->array ? row->array->data[id].id : id;
 }
 
@@ -16,7 +16,7 @@ static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *
 {
     const sampi_row *row = it->row;
     if (it->x[i] < row->floor) return;
-    const float l = sampi_logit_of(row, it->x[i]);
+    const float l = sampi_row_logit_of(row, it->x[i]);
     const uint64_t w = sampi_weight(max, l);
     if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
 }
@@ -30,8 +30,8 @@ static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, 
     const double most = race->time * (double)sum * 274877906944.0 * (1.0 + 1.0 / 549755813888.0); /* 2^38 */
     if (most < 1.0) return;
     const uint32_t least = most < 16777215.0 ? (16777215u - (uint32_t)most) << 8 : 0;
-    sampi_tile_at(it, t * SAMPI_TILE);
-    if (sampi_is_compact(row) || row->array) {
+    sampi_row_tile_at(it, t * SAMPI_TILE);
+    if (sampi_row_is_compact(row) || row->array) {
         for (size_t i = 0; i < it->n; i++)
             if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least)
                 sampi_mark_run_at(race, it, max, i);
@@ -52,15 +52,15 @@ static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
     if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
     float max = sampi_row_max(row);
     (void)sampi_row_envelope(row, max, tile);
-    for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
+    for (size_t t = 1; t < sampi_row_n_tiles(row->n); t++)
         if (tile[t] > tile[first]) first = t;
     sampi_mark_start(&race, s, context, s->u.mark.is_behind);
-    sampi_start(&it, row);
+    sampi_row_start(&it, row);
     sampi_mark_tile(&race, &it, max, first, tile[first]);
     tile[first] = 0;
-    for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
+    for (size_t t = 0; t < sampi_row_n_tiles(row->n); t++)
         if (tile[t]) sampi_mark_tile(&race, &it, max, t, tile[t]);
-    row->token = sampi_id_at(row, race.index);
+    row->token = sampi_row_id_at(row, race.index);
     return SAMP_OK;
 }
 
@@ -69,7 +69,7 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];
     if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
-    sampi_compact(row);
+    sampi_row_compact(row);
     double *p = (double *)(void *)row->work->w, factor[2] = { 1.0, 1.0 };
     uint32_t *word = (uint32_t *)(void *)(p + row->n), depth = (uint32_t)s->u.mark.depth;
     sampi_words words;
@@ -91,7 +91,7 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
     }
     for (size_t i = 0; i < row->n; i++)
         row->work->x[i] = sampi_layer_logit(row->top, p[i] * factor[word[i] >> (depth - 1) & 1]);
-    int status = sampi_scan(row);
+    int status = sampi_row_scan(row);
     return status ? status : sampi_fast_dist(row, s);
 }
 
@@ -101,13 +101,13 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
     sampi_colours colours;
     const float delta = s->u.mark.delta;
     if (!sampi_mark_begin(s, context)) return SAMP_OK;
-    if (!sampi_is_compact(row)) sampi_flatten(row);
+    if (!sampi_row_is_compact(row)) sampi_row_flatten(row);
     sampi_colours_of(&colours, &s->u.mark, context);
     float *x = (float *)(uintptr_t)row->x;
-    const bool has_ids = sampi_is_compact(row) || row->array;
+    const bool has_ids = sampi_row_is_compact(row) || row->array;
     if (!has_ids) row->k->tint(&colours, 0, row->n, delta, x);
     for (size_t i = 0; has_ids && i < row->n; i++)
         if (!sampi_masked(x[i]) && sampi_is_green(&colours, (uint32_t)sampi_mark_id(row, i)))
             x[i] = sampi_green_logit(x[i], delta);
-    return sampi_scan(row);
+    return sampi_row_scan(row);
 }

@@ -283,7 +283,7 @@ static bool play_batch(stage *t, int type, const samp_logits *l)
     for (size_t r = 0; r < l->n_rows; r++) {
         row_of(t, l, r, t->row);
         const size_t n = length_of(l, r);
-        const bool missing = !n || sampi_is_short((const sampi_sampler *)t->steps[r], n);
+        const bool missing = !n || sampi_life_is_short((const sampi_sampler *)t->steps[r], n);
         want[r] = !missing || samp_status(t->steps[r], NULL) ? step(&t->p, &t->steps[r], t->row, n, true)
                                                              : (int)SAMP_E_RANGE;
     }

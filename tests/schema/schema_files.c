@@ -37,7 +37,7 @@ static bool judge(const samp_grammar *g, const char *name, const schema_document
     int real = schema_accepts(g, d->text, d->n), accepted = real;
     if (use_naive) {
         naive m = naive_begin(&g->tree, d->text, d->n);
-        accepted = naive_matches(&m, sampi_rule_at(&g->tree, g->root)->body);
+        accepted = naive_matches(&m, sampi_grammar_rule_at(&g->tree, g->root)->body);
         naive_end(&m);
     }
     if (accepted != real) n_differ++;

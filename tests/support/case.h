@@ -1,8 +1,8 @@
 /* case.h - a chain and its rows of logits, played by two executors that must agree.
 
    The definition of a token is the array of all candidates, taken through the samplers one by one
-   (sampi_apply_steps). What users call, samp_sample, samp_draw and samp_apply, may go any other way to the same token. A case is
-   a chain and a handful of rows, made from random numbers (test_fast.c) or from a fuzzer's bytes
+   (sampi_life_apply_steps). What users call, samp_sample, samp_draw and samp_apply, may go any other way to the same
+   token. A case is a chain and a handful of rows, made from random numbers (test_fast.c) or from a fuzzer's bytes
    (fuzz/fuzz_chain.c); play() takes it through the definition and, with every instruction set, through
    samp_sample, and compares each token or status, and the state that the samplers are left in.
 
@@ -959,8 +959,9 @@ static samp_token step_to(player *p, samp_sampler **chain, const float *row, siz
     if (n == 0) return SAMP_E_EMPTY;
     if ((status = candidates(cur, p->work, row, n))) return status;
     samp_sampler *next = samp_clone(*chain);
-    status = sampi_apply_steps((sampi_sampler *)next, cur);
-    const samp_token given = sampi_replayed((sampi_sampler *)next); /* comes also if the samplers have removed it */
+    status = sampi_life_apply_steps((sampi_sampler *)next, cur);
+    const samp_token given = sampi_row_replayed(
+        (sampi_sampler *)next); /* comes also if the samplers have removed it */
     samp_token token = status || given < 0 ? chosen(cur, status) : (size_t)given < n ? given : SAMP_E_RANGE;
     if (token >= 0 && accepts && (status = samp_accept(next, token))) {
         samp_accept(*chain, token);
@@ -1083,7 +1084,7 @@ static bool play_rows(player *p, source *s, band *b, size_t n, int steps)
     for (int i = 0; i < steps && same; i++) {
         if (i == 0 || percent(s, 40)) {
             const size_t other = i > 0 && percent(s, 30) ? make_length(s, p->longest) : n;
-            if (!sampi_is_short((const sampi_sampler *)b->steps, other)) n = other;
+            if (!sampi_life_is_short((const sampi_sampler *)b->steps, other)) n = other;
             make_row(s, p->row, n);
         }
         float poison = PICK(s, FLT_MAX, NAN, INFINITY, 1e9f, 0.0f);

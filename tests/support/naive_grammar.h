@@ -269,7 +269,7 @@ static bool naive_differ(const naive *n, int32_t from, int32_t to)
 /* Must the values differ that rule number `rule` lists? */
 static bool naive_is_unique(const naive *n, int32_t rule)
 {
-    return sampi_rule_at(n->tree, rule)->unique == SAMPI_UNIQUE_ARRAY;
+    return sampi_grammar_rule_at(n->tree, rule)->unique == SAMPI_UNIQUE_ARRAY;
 }
 
 /* ---- parts of a regular expression that look at their place: elements of sets are 4 * place + what is before it ---- */
@@ -309,7 +309,7 @@ static bool naive_look_ends(naive *n, int32_t node, int32_t at, int32_t end)
 static void naive_look_group(naive *n, naive_set *out, const sampi_expr *e, int32_t at, int32_t end)
 {
     const bool word = at & SAMPI_PLACE_WORD;
-    const sampi_expr *pair = sampi_at(n->tree, e->a);
+    const sampi_expr *pair = sampi_grammar_at(n->tree, e->a);
     bool is;
     switch (e->b) {
         case SAMPI_GROUP_BEGIN: is = at & SAMPI_PLACE_BEGIN; break;
@@ -333,7 +333,7 @@ static void naive_look_group(naive *n, naive_set *out, const sampi_expr *e, int3
 /* Adds where a match of the node that begins at `at` can end, in a text that ends at `end`. */
 static void naive_look(naive *n, naive_set *out, int32_t node, int32_t at, int32_t end)
 {
-    const sampi_expr *e = sampi_at(n->tree, node);
+    const sampi_expr *e = sampi_grammar_at(n->tree, node);
     if (!(e->facts & (SAMPI_FACT_CALLS | SAMPI_FACT_AND)) || e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT) {
         const naive_set *ends = naive_ends(n, node, at / 4);
         for (int32_t i = 0; i < ends->n && ends->at[i] <= end; i++)
@@ -397,7 +397,7 @@ static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t fr
             break;
         }
         case SAMPI_NODE_REF: {
-            const naive_set *a = naive_ends(n, sampi_rule_at(n->tree, e->a)->body, from);
+            const naive_set *a = naive_ends(n, sampi_grammar_rule_at(n->tree, e->a)->body, from);
             for (int32_t i = 0; i < a->n; i++)
                 if (!naive_is_unique(n, e->a) || naive_differ(n, from, a->at[i])) naive_add(out, a->at[i]);
             break;
@@ -428,7 +428,7 @@ static const naive_set *naive_ends(naive *n, int32_t node, int32_t from)
     for (;;) {
         naive_set found = { NULL, 0, 0 };
         n->used_open = false;
-        naive_find(n, &found, sampi_at(n->tree, node), from);
+        naive_find(n, &found, sampi_grammar_at(n->tree, node), from);
         int32_t before = entry->ends.n;
         naive_add_all(&entry->ends, &found);
         free(found.at);
@@ -577,7 +577,7 @@ static int naive_find_begins(naive *n, const sampi_expr *e, int32_t from)
         case SAMPI_NODE_PLACED:
         case SAMPI_NODE_TOKEN: return NAIVE_PERHAPS;
         case SAMPI_NODE_REF:
-            found = naive_begins(n, sampi_rule_at(n->tree, e->a)->body, from);
+            found = naive_begins(n, sampi_grammar_rule_at(n->tree, e->a)->body, from);
             if (!naive_is_unique(n, e->a) || from == n->n) return found;
             /* the value that was begun may have to become one that came before */
             return naive_differ(n, from, n->n) ? naive_both(found, NAIVE_PERHAPS) : NAIVE_NO;
@@ -602,7 +602,7 @@ static int naive_begins(naive *n, int32_t node, int32_t from)
     naive_entry *entry = naive_entry_of(n, node, from);
     if (entry->round == n->round) return entry->continues;
     entry->round = n->round;
-    int found = naive_find_begins(n, sampi_at(n->tree, node), from);
+    int found = naive_find_begins(n, sampi_grammar_at(n->tree, node), from);
     if (found > entry->continues) {
         entry->continues = (int8_t)found;
         n->grew = true;

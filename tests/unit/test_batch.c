@@ -576,7 +576,7 @@ static bool check_row(world *w, const call *c, size_t r, samp_token (*out)[MAX_R
     const size_t length = length_of(c, r);
     bool missing = (c->g.row_index && c->index[r] < 0) || !length;
     if (t) want = samp_status(t->steps, NULL);
-    const bool is_short = t && sampi_is_short((const sampi_sampler *)t->steps, length);
+    const bool is_short = t && sampi_life_is_short((const sampi_sampler *)t->steps, length);
     if (t && want == SAMP_OK) want = missing || is_short ? (int)SAMP_E_RANGE : -1000;
     if (want == -1000) {
         want = step_to(&w->p, &t->steps, row, length, true, &cur);

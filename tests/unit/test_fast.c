@@ -475,9 +475,9 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     /* a draw moves it on, and it is put back */
     bool moves = s->rng == SAMP_RNG_MT19937 || s->kind == SAMPI_MIROSTAT || s->kind == SAMPI_MIROSTAT_V2;
     samp_set_position(chain, position);
-    if (moves) sampi_save_state(s);
+    if (moves) sampi_life_save_state(s);
     int status = candidates(&cur, p->work, row, n);
-    samp_token steps = chosen(&cur, status ? status : sampi_apply_steps(s, &cur));
+    samp_token steps = chosen(&cur, status ? status : sampi_life_apply_steps(s, &cur));
     const float mu = s->now.mu;
     placed at = place(&p->shelf, row, n, (unsigned)(p->n_rows % 24), p->n_rows % 2 ? NAN : FLT_MAX);
     bool good = want == DEFINED || steps == want;
@@ -486,7 +486,7 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     p->n_tokens += steps >= 0;
     for (int i = 0; i < p->isa.n && good; i++) {
         isa_use(&p->isa, i);
-        if (moves) sampi_restore_state(s);
+        if (moves) sampi_life_restore_state(s);
         samp_set_position(chain, position);
         samp_token got = samp_draw(chain, at.row, n);
         good = got == steps && (got < 0 || bits_of(s->now.mu) == bits_of(mu));
@@ -662,7 +662,7 @@ static size_t left_by(player *p, const samp_sampler *sampler, const float *row, 
     samp_token_data_array cur;
     samp_sampler *s = samp_clone(sampler);
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)s, &cur);
+    sampi_life_apply_steps((sampi_sampler *)s, &cur);
     samp_free(s);
     return cur.size;
 }
@@ -979,7 +979,7 @@ static void stand_by_mass(player *p, standing *st, int kind, const float *row, s
     samp_sampler *cut = make_cut(kind, JUST_BELOW_1);
     double sum = 0.0;
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)cut, &cur);
+    sampi_life_apply_steps((sampi_sampler *)cut, &cur);
     for (size_t i = 0; i < cur.size; i++) {
         sum += (double)cur.data[i].p;
         st->at[cur.data[i].id] = sum;
@@ -993,7 +993,7 @@ static void stand_by_tail(player *p, standing *st, const float *row, size_t n)
     samp_sampler *softmax = samp_init_softmax();
     double sum = 0.0, run = 0.0;
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)softmax, &cur);
+    sampi_life_apply_steps((sampi_sampler *)softmax, &cur);
     samp_free(softmax);
     const samp_token_data *d = cur.data;
     for (int pass = 0; pass < 2; pass++) {
@@ -1014,7 +1014,7 @@ static void stand_by_entropy(player *p, standing *st, const float *row, size_t n
     samp_sampler *softmax = samp_init_softmax();
     double sum = 0.0, mean = 0.0, entropy = 0.0;
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)softmax, &cur);
+    sampi_life_apply_steps((sampi_sampler *)softmax, &cur);
     samp_free(softmax);
     for (size_t i = 0; i < n; i++) {
         double x = (double)cur.data[i].p;
@@ -1031,7 +1031,7 @@ static void stand_by_place(player *p, standing *st, const float *row, size_t n)
     samp_token_data_array cur;
     samp_sampler *cut = samp_init_min_k(0.0f);
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)cut, &cur);
+    sampi_life_apply_steps((sampi_sampler *)cut, &cur);
     samp_free(cut);
     const double range = (double)cur.data[0].logit - (double)cur.data[n - 1].logit; /* cut off, but all in order */
     for (size_t i = cur.size; i < n; i++) st->at[cur.data[i].id] = (double)(i + 1) * range;
@@ -1082,7 +1082,7 @@ static void stand_alone(player *p, standing *st, int kind, const float *row, siz
     samp_token_data_array cur;
     samp_sampler *softmax = samp_init_softmax();
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)softmax, &cur);
+    sampi_life_apply_steps((sampi_sampler *)softmax, &cur);
     samp_free(softmax);
     const row_sums sums = sums_of(&cur);
     for (size_t i = 0; i < n; i++) st->at[cur.data[i].id] = stands_at(kind, &sums, &cur.data[0], &cur.data[i]);
@@ -1095,7 +1095,7 @@ static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
     samp_sampler *cut = make_cut(kind, x);
     uint64_t sum = 0;
     candidates(&cur, p->work, row, n);
-    sampi_apply_steps((sampi_sampler *)cut, &cur);
+    sampi_life_apply_steps((sampi_sampler *)cut, &cur);
     for (size_t i = 0; i < cur.size; i++)
         if (cur.data[i].logit >= -FLT_MAX) sum += mixed((uint64_t)cur.data[i].id + 1);
     samp_free(cut);
@@ -1902,7 +1902,7 @@ static bool play_array(player *p, band *b, shelf *h, const samp_token_data_array
     samp_token_data_array steps = *given;
     steps.data = p->work;
     memcpy(p->work, given->data, given->size * sizeof *given->data);
-    int want = sampi_apply_steps((sampi_sampler *)b->steps, &steps);
+    int want = sampi_life_apply_steps((sampi_sampler *)b->steps, &steps);
     p->n_rows++;
     p->n_tokens += want == SAMP_OK;
     for (int i = 0; i < p->isa.n; i++) {

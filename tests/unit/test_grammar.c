@@ -76,7 +76,7 @@ TEST(test_tree_bounds)
     assert_num(t.rules.n, n_rules);
     sampi_tree_free(&t);
     sampi_vec full = { &t, INT32_MAX / 2, INT32_MAX / 2, 0, NULL };
-    assert_null(sampi_vec_add(&full, 1, 1));
+    assert_null(sampi_grammar_vec_add(&full, 1, 1));
     assert_num(full.n, INT32_MAX / 2);
 }
 

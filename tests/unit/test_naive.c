@@ -31,7 +31,7 @@ static int naive_says(place *p, const char *bytes, size_t n, bool whole)
 {
     memcpy(p->text + p->n, bytes, n);
     naive m = naive_begin(&p->grammar->tree, p->text, p->n + n);
-    sampi_node root = sampi_rule_at(&p->grammar->tree, p->grammar->root)->body;
+    sampi_node root = sampi_grammar_rule_at(&p->grammar->tree, p->grammar->root)->body;
     int known = whole ? naive_matches(&m, root) : naive_continues(&m, root);
     naive_end(&m);
     return known;
@@ -175,7 +175,7 @@ static bool ends(const samp_grammar *g)
     bool all = true;
     naive m = naive_begin(&g->tree, "", 0);
     for (int32_t i = 0; i < g->tree.rules.n && all; i++) {
-        const sampi_rule *rule = sampi_rule_at(&g->tree, i);
+        const sampi_rule *rule = sampi_grammar_rule_at(&g->tree, i);
         all = rule->body < 0 || naive_continues(&m, rule->body) != NAIVE_NO;
     }
     naive_end(&m);

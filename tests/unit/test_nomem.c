@@ -130,7 +130,7 @@ static void unlearn(void)
 {
     for (sampi_shared *shared = json ? json->shared : NULL, *behind; shared; shared = behind) {
         behind = shared->behind;
-        sampi_shared_free(shared);
+        sampi_grammar_shared_free(shared);
     }
     if (json) json->shared = NULL;
 }

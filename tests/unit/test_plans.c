@@ -314,10 +314,10 @@ static int toy_member(toy_row *row, sampi_sampler *s)
 static samp_token toy_sample(toy_row *row, samp_sampler *chain)
 {
     sampi_sampler *s = (sampi_sampler *)chain, *member[SAMPI_MOST_MEMBERS];
-    const int n = sampi_members(s, member, 0);
+    const int n = sampi_row_members(s, member, 0);
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     int known = SAMPI_KNOWN;
-    sampi_save_state(s);
+    sampi_life_save_state(s);
     (void)toy_changed(row);
     for (int i = 0; i < n && known == SAMPI_KNOWN; i++) {
         if (row->n == 0) known = SAMP_E_EMPTY;
@@ -326,7 +326,9 @@ static samp_token toy_sample(toy_row *row, samp_sampler *chain)
         member[i]->at_ordinal = ordinal[member[i]->kind]++;
         known = toy_member(row, member[i]);
     }
-    const int status = sampi_end_draw(s, known == TOY_ENDS ? SAMP_OK : known == SAMPI_KNOWN ? SAMP_E_EMPTY : known);
+    const int status = sampi_life_end_draw(s, known == TOY_ENDS      ? SAMP_OK
+                                              : known == SAMPI_KNOWN ? SAMP_E_EMPTY
+                                                                     : known);
     return status ? status : row->chosen;
 }
 
@@ -369,7 +371,7 @@ TEST(test_an_executor)
         samp_sampler *chain = make_plan_chain(&s, n), *other = samp_clone(chain);
         sampi_sampler *member[SAMPI_MOST_MEMBERS];
         assert_non_null(other);
-        const int n_members = sampi_members((sampi_sampler *)chain, member, 0);
+        const int n_members = sampi_row_members((sampi_sampler *)chain, member, 0);
         for (int k = 0; k < n_members; k++) of_kind[member[k]->kind] += !member[k]->off;
         for (int token = 0; token < 3; token++) {
             make_row(&s, logits, n);
@@ -382,7 +384,7 @@ TEST(test_an_executor)
             row.n = n;
             samp_token_data_array cur = { candidates, n, -1, false };
             if (sampi_check(&cur)) break; /* NaN, +infinity, all masked: looked for before a chain begins */
-            const int status = sampi_apply_steps((sampi_sampler *)chain, &cur);
+            const int status = sampi_life_apply_steps((sampi_sampler *)chain, &cur);
             const samp_token want = status ? status : cur.data[cur.selected].id;
             row.waits = 0;
             const samp_token got = toy_sample(&row, other);

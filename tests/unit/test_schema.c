@@ -234,7 +234,7 @@ static samp_grammar *compile(const char *schema, const char *options)
 static bool accepts(const samp_grammar *g, const char *text, size_t n)
 {
     naive m = naive_begin(&g->tree, text, n);
-    bool whole = naive_matches(&m, sampi_rule_at(&g->tree, g->root)->body);
+    bool whole = naive_matches(&m, sampi_grammar_rule_at(&g->tree, g->root)->body);
     naive_end(&m);
     return whole;
 }

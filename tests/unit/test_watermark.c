@@ -307,7 +307,7 @@ TEST(test_unlikely_winners)
             samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL, key);
             samp_sampler *s = samp_init_watermark(&mark);
             samp_token_data_array cur = test_array(data, row, LENGTH);
-            assert_ok(sampi_apply_steps((sampi_sampler *)s, &cur));
+            assert_ok(sampi_life_apply_steps((sampi_sampler *)s, &cur));
             const samp_token want = cur.data[cur.selected].id;
             if (row[RIVAL] < 0.0f) assert_num(want, side > 0 ? RIVAL : 3);
             won += want == RIVAL;

@@ -334,7 +334,7 @@ static utf8 utf8_token(utf8 u, samp_token token)
 static int naive_opinion(const samp_grammar *g, const char *text, size_t n)
 {
     naive m = naive_begin(&g->tree, text, n);
-    int known = naive_continues(&m, sampi_rule_at(&g->tree, g->root)->body);
+    int known = naive_continues(&m, sampi_grammar_rule_at(&g->tree, g->root)->body);
     naive_end(&m);
     return known;
 }
@@ -465,18 +465,18 @@ static void walk(place *p, peer_sampler *theirs, samp_sampler *ours, source *rng
    empty; what it misses keeps it busy for ever. color [rules]: 0 new, 1 open, 2 done. */
 static bool recurs_left(const sampi_tree *t, sampi_node n, uint8_t *color)
 {
-    const sampi_expr *e = sampi_at(t, n);
+    const sampi_expr *e = sampi_grammar_at(t, n);
     bool found = false;
     switch (e->kind) {
         case SAMPI_NODE_REF:
             if (color[e->a]) return color[e->a] == 1;
             color[e->a] = 1;
-            found = recurs_left(t, sampi_rule_at(t, e->a)->body, color);
+            found = recurs_left(t, sampi_grammar_rule_at(t, e->a)->body, color);
             color[e->a] = 2;
             return found;
         case SAMPI_NODE_SEQ:
             if (recurs_left(t, e->a, color)) return true;
-            return (sampi_at(t, e->a)->facts & SAMPI_FACT_EMPTY) && recurs_left(t, e->b, color);
+            return (sampi_grammar_at(t, e->a)->facts & SAMPI_FACT_EMPTY) && recurs_left(t, e->b, color);
         case SAMPI_NODE_ALT: return recurs_left(t, e->a, color) || recurs_left(t, e->b, color);
         case SAMPI_NODE_REPEAT: return recurs_left(t, e->a, color);
         default: return false;
@@ -490,7 +490,7 @@ static bool grammar_recurs_left(const samp_grammar *g)
     for (int32_t i = 0; i < g->tree.rules.n; i++) {
         if (color[i]) continue;
         color[i] = 1;
-        if (recurs_left(&g->tree, sampi_rule_at(&g->tree, i)->body, color)) return true;
+        if (recurs_left(&g->tree, sampi_grammar_rule_at(&g->tree, i)->body, color)) return true;
         color[i] = 2;
     }
     return false;
