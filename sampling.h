@@ -227,98 +227,98 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10747 watermark/text.h                27584 grammar/accepting.h
-     326 api/config.h                    10933 watermark/draw.h                27953 grammar/history.h
-     357 api/types.h                     11138 samplers/mirostat.h             28059 grammar/waiting.h
-     679 api/missing.h                   11361 samplers/adaptive_p.h           28372 grammar/repeated.h
-     693 api/old_names.h                 11510 samplers/ras.h                  28449 grammar/room.h
-     707 api/sample.h                    11573 samplers/replay.h               28842 grammar/sampler.h
-     909 api/chains.h                    11624 samplers/custom.h               29098 grammar/warming.h
-    1215 api/samplers.h                  11673 config/describe.h               29340 grammar/forced.h
-    1609 api/gumbel.h                    11842 config/from_params.h            29546 grammar/hooks.h
-    1638 api/operator.h                  11898 config/orders.h                 29667 schema/head.h
-    1697 api/kv.h                        12170 config/numbers.h                29883 schema/errors.h
-    1894 api/llama_cpp.h                 12315 config/set.h                    29999 schema/collections.h
-    1942 api/text_error.h                12491 config/texts.h                  30036 schema/references.h
-    1961 api/grammar.h                   12670 config/settings.h               30359 schema/strings.h
-    2338 api/shards.h                    12785 life/rollback.h                 30425 schema/numbers.h
-    2451 api/peers.h                     13024 life/chain.h                    30647 schema/sets.h
-    2597 api/drafts.h                    13321 life/members.h                  30929 schema/formats.h
-    2756 api/constraints.h               13431 life/update.h                   31285 schema/scalars.h
-    3159 api/watermark.h                 13602 life/copy.h                     31612 schema/styles.h
-    3333 api/stop.h                      13771 rows/row.h                      31770 schema/goals.h
-    3473 api/vocab.h                     13971 rows/reserve.h                  32078 schema/tagged.h
-    3516 api/search.h                    14051 rows/pieces.h                   32152 schema/alternatives.h
-    3698 api/parts.h                     14160 rows/compact.h                  32706 schema/objects.h
-    3750 base/switches.h                 14340 rows/sums.h                     33320 schema/arrays.h
-    4053 base/random.h                   14471 rows/changes.h                  33685 schema/satisfiable.h
-    4073 base/mt19937.h                  14548 rows/cuts.h                     33855 schema/whole.h
-    4145 base/exact.h                    15010 rows/typical.h                  34038 tags/head.h
-    4362 base/bits128.h                  15320 rows/tail_free.h                34167 tags/words.h
-    4438 base/elements.h                 15388 rows/selecting.h                34284 tags/inside.h
-    4564 watermark/colours.h             15532 rows/mirostat.h                 34428 tags/formats.h
-    4627 kernels/llama_cpp/contract.h    15612 watermark/rows.h                34881 tags/models.h
-    4649 kernels/contract.h              15722 rows/flat.h                     35130 grammar/grammars.h
-    4735 kernels/scalar.h                15796 rows/logprobs.h                 35198 peers/tables.h
-    4939 kernels/llama_cpp/scalar.h      15942 rows/support.h                  35657 peers/values.h
-    4948 kernels/sets.h                  16088 rows/step.h                     36153 peers/llama_server.h
-    4997 kernels/vectors.h               16105 run/apply.h                     36221 peers/stops.h
-    5079 kernels/avx512.h                16171 run/writing.h                   36280 peers/wishes.h
-    5164 kernels/avx2.h                  16271 run/arrays.h                    36322 peers/fields.h
-    5228 kernels/sse2.h                  16359 run/walk.h                      36633 peers/requests.h
-    5245 kernels/neon.h                  16467 run/again.h                     36841 vocab/pieces.h
-    5268 kernels/wasm.h                  16532 run/finish.h                    37019 vocab/tokenizer_json.h
-    5284 kernels/generic.h               16573 run/draw.h                      37237 vocab/gguf.h
-    5304 kernels/shared.h                16661 run/sample.h                    37412 shards/head.h
-    5428 kernels/passes.h                16800 run/explain.h                   37497 shards/bytes.h
-    6112 kernels/llama_cpp/passes.h      16915 watermark/making.h              37594 shards/merging.h
-    6164 kernels/check.h                 17136 watermark/tails.h               37883 shards/row.h
-    6186 kernels/dispatch.h              17233 watermark/detect.h              38006 shards/answers.h
-    6385 core/thresholds.h               17458 run/verify.h                    38450 shards/logprobs.h
-    6480 core/array.h                    17563 run/batch.h                     38708 shards/taking.h
-    6895 core/table.h                    17749 run/replay.h                    38845 shards/asking.h
-    7066 core/windows.h                  17834 run/guide.h                     38975 shards/prefix.h
-    7154 constraints/record.h            17875 life/state.h                    39198 shards/plans.h
-    7224 watermark/record.h              18036 operator/weights.h              39644 samplers/plans.h
-    7243 rows/work.h                     18111 operator/search.h               39906 shards/way.h
-    7276 life/past.h                     18242 operator/run.h                  40052 shards/memory.h
-    7335 core/record.h                   18402 kv/cells.h                      40115 shards/batch.h
-    7500 core/plans.h                    18426 kv/making.h                     40519 drafts/head.h
-    7526 core/fields.h                   18646 kv/slot.h                       40570 drafts/block.h
-    7623 core/owners.h                   18778 kv/sequences.h                  40752 drafts/tree.h
-    7690 core/mt19937.h                  18908 kv/data.h                       40875 drafts/relaxed.h
-    7745 core/no_mt19937.h               19037 kv/update.h                     40956 drafts/ngram.h
-    7769 core/making.h                   19155 kv/state.h                      41092 search/head.h
-    7927 core/streams.h                  19354 llama_cpp/functions.h           41299 search/rows.h
-    7963 life/state_fields.h             19416 llama_cpp/object.h              41382 search/states.h
-    8051 samplers/llama_cpp.h            19469 llama_cpp/vocabulary.h          41469 search/beams.h
-    8191 samplers/logit_bias.h           19544 text/reading.h                  41852 search/unmask.h
-    8275 samplers/patch.h                19650 text/strings.h                  41998 text/automaton.h
-    8323 samplers/penalties.h            19748 text/values.h                   42069 grammar/patterns.h
-    8465 samplers/dry.h                  19902 text/documents.h                42215 constraints/automaton.h
-    8997 samplers/cut.h                  19975 grammar/head.h                  42254 constraints/making.h
-    9017 samplers/top_n_sigma.h          19979 grammar/tree.h                  42505 constraints/sampler.h
-    9153 samplers/top_k.h                20661 grammar/building.h              42594 constraints/constructors.h
-    9208 samplers/tail_free.h            21136 grammar/places.h                42962 constraints/patterns.h
-    9325 samplers/typical.h              21319 grammar/finishing.h             43052 constraints/looking.h
-    9386 samplers/top_p.h                21631 grammar/reading.h               43122 constraints/thinking.h
-    9422 samplers/min_p.h                21723 grammar/gbnf.h                  43365 constraints/schedule.h
-    9458 samplers/by_sums.h              22019 grammar/unicode.h               43448 constraints/accepting.h
-    9587 samplers/top_h.h                22229 grammar/regex.h                 43629 constraints/drawing.h
-    9637 samplers/min_k.h                22696 grammar/derivatives.h           43868 constraints/state.h
-    9696 samplers/xtc.h                  23419 grammar/searching.h             43933 constraints/kind.h
-    9817 samplers/infill.h               23708 grammar/vocabulary.h            43992 constraints/top_p_decay.h
-    9924 samplers/temperature.h          24162 grammar/triggers.h              44071 constraints/timestamps.h
-   10093 samplers/smoothing.h            24640 grammar/matcher.h               44266 constraints/accessors.h
-   10174 samplers/softmax.h              24957 grammar/cache.h                 44373 stop/head.h
-   10203 samplers/drafted.h              25241 grammar/moving.h                44438 stop/search.h
-   10228 samplers/greedy.h               25694 grammar/visits.h                44559 stop/making.h
-   10258 samplers/choose.h               25985 grammar/states.h                44716 stop/text.h
-   10344 samplers/ratio.h                26163 grammar/unique.h                44868 stop/patterns.h
-   10408 samplers/draw.h                 26303 grammar/items.h                 44940 stop/settings.h
-   10498 samplers/dist.h                 26438 grammar/masks.h                 44971 core/kinds.h
-   10524 samplers/gumbel.h               26692 grammar/runs.h                  45013 base/restore.h
-   10634 watermark/function.h            26908 grammar/entries.h               45026 api/license.h
+       2 api/opening.h                   10748 watermark/text.h                27609 grammar/accepting.h
+     326 api/config.h                    10934 watermark/draw.h                27978 grammar/history.h
+     357 api/types.h                     11139 samplers/mirostat.h             28084 grammar/waiting.h
+     679 api/missing.h                   11362 samplers/adaptive_p.h           28397 grammar/repeated.h
+     693 api/old_names.h                 11511 samplers/ras.h                  28475 grammar/room.h
+     707 api/sample.h                    11574 samplers/replay.h               28868 grammar/sampler.h
+     909 api/chains.h                    11625 samplers/custom.h               29124 grammar/warming.h
+    1215 api/samplers.h                  11674 config/describe.h               29366 grammar/forced.h
+    1609 api/gumbel.h                    11843 config/from_params.h            29572 grammar/hooks.h
+    1638 api/operator.h                  11899 config/orders.h                 29693 schema/head.h
+    1697 api/kv.h                        12171 config/numbers.h                29909 schema/errors.h
+    1894 api/llama_cpp.h                 12316 config/set.h                    30025 schema/collections.h
+    1942 api/text_error.h                12492 config/texts.h                  30062 schema/references.h
+    1961 api/grammar.h                   12671 config/settings.h               30385 schema/strings.h
+    2339 api/shards.h                    12786 life/rollback.h                 30451 schema/numbers.h
+    2452 api/peers.h                     13025 life/chain.h                    30673 schema/sets.h
+    2598 api/drafts.h                    13322 life/members.h                  30955 schema/formats.h
+    2757 api/constraints.h               13432 life/update.h                   31311 schema/scalars.h
+    3160 api/watermark.h                 13603 life/copy.h                     31638 schema/styles.h
+    3334 api/stop.h                      13772 rows/row.h                      31796 schema/goals.h
+    3474 api/vocab.h                     13972 rows/reserve.h                  32104 schema/tagged.h
+    3517 api/search.h                    14052 rows/pieces.h                   32178 schema/alternatives.h
+    3699 api/parts.h                     14161 rows/compact.h                  32732 schema/objects.h
+    3751 base/switches.h                 14341 rows/sums.h                     33362 schema/arrays.h
+    4054 base/random.h                   14472 rows/changes.h                  33727 schema/satisfiable.h
+    4074 base/mt19937.h                  14549 rows/cuts.h                     33897 schema/whole.h
+    4146 base/exact.h                    15011 rows/typical.h                  34080 tags/head.h
+    4363 base/bits128.h                  15321 rows/tail_free.h                34209 tags/words.h
+    4439 base/elements.h                 15389 rows/selecting.h                34326 tags/inside.h
+    4565 watermark/colours.h             15533 rows/mirostat.h                 34470 tags/formats.h
+    4628 kernels/llama_cpp/contract.h    15613 watermark/rows.h                34923 tags/models.h
+    4650 kernels/contract.h              15723 rows/flat.h                     35172 grammar/grammars.h
+    4736 kernels/scalar.h                15797 rows/logprobs.h                 35240 peers/tables.h
+    4940 kernels/llama_cpp/scalar.h      15943 rows/support.h                  35699 peers/values.h
+    4949 kernels/sets.h                  16089 rows/step.h                     36195 peers/llama_server.h
+    4998 kernels/vectors.h               16106 run/apply.h                     36263 peers/stops.h
+    5080 kernels/avx512.h                16172 run/writing.h                   36322 peers/wishes.h
+    5165 kernels/avx2.h                  16272 run/arrays.h                    36364 peers/fields.h
+    5229 kernels/sse2.h                  16360 run/walk.h                      36675 peers/requests.h
+    5246 kernels/neon.h                  16468 run/again.h                     36883 vocab/pieces.h
+    5269 kernels/wasm.h                  16533 run/finish.h                    37061 vocab/tokenizer_json.h
+    5285 kernels/generic.h               16574 run/draw.h                      37279 vocab/gguf.h
+    5305 kernels/shared.h                16662 run/sample.h                    37454 shards/head.h
+    5429 kernels/passes.h                16801 run/explain.h                   37539 shards/bytes.h
+    6113 kernels/llama_cpp/passes.h      16916 watermark/making.h              37636 shards/merging.h
+    6165 kernels/check.h                 17137 watermark/tails.h               37925 shards/row.h
+    6187 kernels/dispatch.h              17234 watermark/detect.h              38048 shards/answers.h
+    6386 core/thresholds.h               17459 run/verify.h                    38492 shards/logprobs.h
+    6481 core/array.h                    17564 run/batch.h                     38750 shards/taking.h
+    6896 core/table.h                    17750 run/replay.h                    38887 shards/asking.h
+    7067 core/windows.h                  17835 run/guide.h                     39017 shards/prefix.h
+    7155 constraints/record.h            17876 life/state.h                    39240 shards/plans.h
+    7225 watermark/record.h              18037 operator/weights.h              39686 samplers/plans.h
+    7244 rows/work.h                     18112 operator/search.h               39948 shards/way.h
+    7277 life/past.h                     18243 operator/run.h                  40094 shards/memory.h
+    7336 core/record.h                   18403 kv/cells.h                      40157 shards/batch.h
+    7501 core/plans.h                    18427 kv/making.h                     40561 drafts/head.h
+    7527 core/fields.h                   18647 kv/slot.h                       40612 drafts/block.h
+    7624 core/owners.h                   18779 kv/sequences.h                  40794 drafts/tree.h
+    7691 core/mt19937.h                  18909 kv/data.h                       40917 drafts/relaxed.h
+    7746 core/no_mt19937.h               19038 kv/update.h                     40998 drafts/ngram.h
+    7770 core/making.h                   19156 kv/state.h                      41134 search/head.h
+    7928 core/streams.h                  19355 llama_cpp/functions.h           41341 search/rows.h
+    7964 life/state_fields.h             19417 llama_cpp/object.h              41424 search/states.h
+    8052 samplers/llama_cpp.h            19470 llama_cpp/vocabulary.h          41511 search/beams.h
+    8192 samplers/logit_bias.h           19545 text/reading.h                  41894 search/unmask.h
+    8276 samplers/patch.h                19651 text/strings.h                  42040 text/automaton.h
+    8324 samplers/penalties.h            19749 text/values.h                   42111 grammar/patterns.h
+    8466 samplers/dry.h                  19903 text/documents.h                42257 constraints/automaton.h
+    8998 samplers/cut.h                  19976 grammar/head.h                  42296 constraints/making.h
+    9018 samplers/top_n_sigma.h          19980 grammar/tree.h                  42547 constraints/sampler.h
+    9154 samplers/top_k.h                20662 grammar/building.h              42636 constraints/constructors.h
+    9209 samplers/tail_free.h            21137 grammar/places.h                43004 constraints/patterns.h
+    9326 samplers/typical.h              21320 grammar/finishing.h             43094 constraints/looking.h
+    9387 samplers/top_p.h                21632 grammar/reading.h               43164 constraints/thinking.h
+    9423 samplers/min_p.h                21724 grammar/gbnf.h                  43407 constraints/schedule.h
+    9459 samplers/by_sums.h              22020 grammar/unicode.h               43490 constraints/accepting.h
+    9588 samplers/top_h.h                22230 grammar/regex.h                 43671 constraints/drawing.h
+    9638 samplers/min_k.h                22697 grammar/derivatives.h           43910 constraints/state.h
+    9697 samplers/xtc.h                  23420 grammar/searching.h             43975 constraints/kind.h
+    9818 samplers/infill.h               23709 grammar/vocabulary.h            44034 constraints/top_p_decay.h
+    9925 samplers/temperature.h          24163 grammar/triggers.h              44113 constraints/timestamps.h
+   10094 samplers/smoothing.h            24641 grammar/matcher.h               44308 constraints/accessors.h
+   10175 samplers/softmax.h              24958 grammar/cache.h                 44415 stop/head.h
+   10204 samplers/drafted.h              25242 grammar/moving.h                44480 stop/search.h
+   10229 samplers/greedy.h               25695 grammar/visits.h                44601 stop/making.h
+   10259 samplers/choose.h               25986 grammar/states.h                44758 stop/text.h
+   10345 samplers/ratio.h                26164 grammar/unique.h                44910 stop/patterns.h
+   10409 samplers/draw.h                 26328 grammar/items.h                 44982 stop/settings.h
+   10499 samplers/dist.h                 26463 grammar/masks.h                 45013 core/kinds.h
+   10525 samplers/gumbel.h               26717 grammar/runs.h                  45055 base/restore.h
+   10635 watermark/function.h            26933 grammar/entries.h               45068 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2030,7 +2030,8 @@ typedef struct samp_grammar samp_grammar;
               the type of its value (deepseek_xml, cohere_xml, kimi_k3_xml), it is that of the value. A name that the
               schema does not list is letters, digits and _, without a digit at its front; where patternProperties or
               propertyNames speak of it, any characters but < > & " and control characters. Refused: a schema that
-              allows no object, listed names with < or >, or " where a quote ends the name; in cohere_xml uniqueItems.
+              allows no object, listed names with < or >, or " where a quote ends the name, minProperties that counts
+              names which are not listed; in cohere_xml uniqueItems.
      root     For GBNF, root is the name of the first rule (NULL: "root"). For a JSON schema, root has options,
               separated by spaces (NULL: no option). With "ordered", members come in the order in which the text of
               the schema lists them in `properties`; those of a $ref, or of a branch of allOf, anyOf and so on, come at
@@ -26169,7 +26170,7 @@ enum { SAMPI_NEW, SAMPI_BEGINS, SAMPI_CAME };
 
 static bool sampi_grammar_is_gap(uint8_t byte)
 {
-    return byte == ' ' || byte == ',' || byte == '[' || byte == '\t' || byte == '\n' || byte == '\r';
+    return byte == ' ' || byte == ',' || byte == '[' || byte == '{' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 /* Appends bytes to the text, if it is needed. */
@@ -26179,10 +26180,25 @@ static void sampi_grammar_read_text(sampi_matcher *m, const uint8_t *bytes, size
     if (room) memcpy(room, bytes, n);
 }
 
-/* Finds the next item of an array in the text from *at on. */
+/* Returns where the value of a member ends that begins at byte i of the text; `end` if it does not end before that. */
+static int32_t sampi_grammar_behind_value(const uint8_t *text, int32_t end, int32_t i)
+{
+    int32_t depth = 0;
+    for (bool quoted = false; i < end && (depth || quoted || text[i] != ','); i++) {
+        const uint8_t byte = text[i];
+        if (byte == '"') quoted = !quoted;
+        if (quoted && byte == '\\') i++;
+        if (!quoted) depth += (byte == '[' || byte == '{') - (byte == ']' || byte == '}');
+    }
+    return i;
+}
+
+/* Finds the next item of an array, or name of an object, in the text from *at on. */
 static bool sampi_grammar_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
 {
     int32_t i = *at;
+    while (i < end && sampi_grammar_is_gap(text[i])) i++;
+    if (i < end && text[i] == ':') i = sampi_grammar_behind_value(text, end, i);
     while (i < end && sampi_grammar_is_gap(text[i])) i++;
     const bool any = i < end, quoted = any && text[i] == '"';
     for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_grammar_is_gap(text[i])); i++)
@@ -26248,12 +26264,21 @@ static int sampi_grammar_compare_again(sampi_matcher *m, int32_t first, int32_t 
     return how;
 }
 
-/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is; -1 if it is none. */
+static int sampi_grammar_unique_of(const sampi_matcher *m, const sampi_frame *f)
+{
+    return sampi_grammar_rule_at(&m->d.tree, f->rule)->unique;
+}
+
+/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is, or the object of
+   whose members it is a name; -1 if it is none. */
 static int32_t sampi_grammar_array_of(const sampi_matcher *m, int32_t frame)
 {
     const sampi_frame *f = sampi_grammar_frame_at(m, frame);
-    if (frame == 0 || sampi_grammar_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
-    return sampi_grammar_frame_at(m, sampi_grammar_edge_at(m, f->edge)->frame)->from;
+    if (frame == 0 || sampi_grammar_unique_of(m, f) != SAMPI_UNIQUE_ITEM) return -1;
+    do /* a member is a call of its own */
+        f = sampi_grammar_frame_at(m, sampi_grammar_edge_at(m, f->edge)->frame);
+    while (sampi_grammar_unique_of(m, f) != SAMPI_UNIQUE_ARRAY);
+    return f->from;
 }
 
 /* Returns whether a frame is an item that its array has already. */
@@ -28374,7 +28399,7 @@ static int sampi_grammar_accept_waiting(sampi_matcher *m, samp_token token)
   A mask is made as if values might repeat (unique.h). */
 
 /* Lists the tokens in which something other than white space follows a comma: 4 times the token, + 1 if a quote comes
-   before the comma, + 2 if a bracket does. */
+   before the comma, + 2 if a bracket or a brace does. */
 static bool sampi_grammar_find_commas(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -28383,7 +28408,8 @@ static bool sampi_grammar_find_commas(sampi_shared *h)
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t before = 0;
         if (!bytes || !(h->index->all[token / 32] >> token % 32 & 1)) continue;
-        for (; i < n && bytes[i] != ','; i++) before |= bytes[i] == '"' ? 1 : bytes[i] == '[' ? 2 : 0;
+        for (; i < n && bytes[i] != ','; i++)
+            before |= bytes[i] == '"' ? 1 : bytes[i] == '[' || bytes[i] == '{' ? 2 : 0;
         while (i < n && sampi_grammar_is_gap((uint8_t)bytes[i])) i++;
         int32_t *room = i < n ? (int32_t *)sampi_grammar_vec_add(&h->commas, sizeof *room, 1) : NULL;
         if (i < n && !room) return false;
@@ -28423,7 +28449,7 @@ static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits)
     const samp_vocab_index *index = m->index;
     bool inside = false, in_string = true;
     for (int32_t i = 1; i < m->frames.n; i++)
-        inside |= sampi_grammar_rule_at(&m->d.tree, sampi_grammar_frame_at(m, i)->rule)->unique != SAMPI_UNIQUE_NOT;
+        inside |= sampi_grammar_unique_of(m, sampi_grammar_frame_at(m, i)) != SAMPI_UNIQUE_NOT;
     for (int32_t i = 0; i < m->n_now && inside && !m->d.status; i++) {
         const sampi_item now = *sampi_grammar_item_at(m, i);
         const int32_t array = sampi_grammar_array_of(m, now.frame), item = sampi_grammar_frame_at(m, now.frame)->from;
@@ -32736,6 +32762,7 @@ typedef struct sampi_object {
     int32_t least, most;
     int32_t least_at, most_at; /* the keywords that say so, or -1: the places of errors */
     bool closed;               /* no other members are allowed, because the object equals a value */
+    bool unique;               /* the names that are not listed must differ, because minProperties counts them */
 } sampi_object;
 
 /* Adds a name to the list, if it is not listed yet. */
@@ -32979,7 +33006,11 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
         return SAMPI_NEVER;
-    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_schema_style_strings(x, names), goal);
+    if (goal < 0) return SAMPI_NEVER;
+    if (o->unique) names = sampi_texts_and(x, names, sampi_texts_some(x, x->shortest), true);
+    sampi_node name = sampi_schema_style_strings(x, names);
+    if (o->unique) name = sampi_tree_unique(x->tree, name, SAMPI_UNIQUE_ITEM);
+    return sampi_object_pair(x, name, goal);
 }
 
 /* Returns the set of all allowed names that are not listed. */
@@ -32993,6 +33024,14 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
                       written = x->raw ? sampi_texts_some(x, no_condition ? x->plain_name : x->safe_name)
                                        : sampi_texts_any();
     return sampi_texts_and(x, sampi_texts_and(x, o->allowed, written, true), others, true);
+}
+
+/* Returns whether too few names are allowed for minProperties; n_listed of them are listed. */
+static SAMPI_COLD bool sampi_object_is_short_of_names(sampi_schema *x, const sampi_object *o, int32_t n_listed)
+{
+    const sampi_texts names = sampi_texts_and(x, sampi_object_unlisted(x, o), sampi_texts_some(x, x->shortest), true);
+    const int32_t n = o->least - n_listed;
+    return n > 0 && sampi_schema_n_texts(x, sampi_texts_node(x, names, true), n) < n;
 }
 
 /* Returns the node of members in the schema's order, followed by the other members. behind [0] is what may follow if no
@@ -33141,11 +33180,12 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     /* the number of names that certainly differ from each other */
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
-    if (o->least > n_names && other != SAMPI_NEVER)
+    if (o->least > n_names && other != SAMPI_NEVER && !o->unique)
         sampi_schema_refuse(x, o->least_at, "minProperties of names that are not listed");
     bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
-    if (x->status || o->least > o->most || n_required > o->most)
+    if (x->status || o->least > o->most || n_required > o->most ||
+        (o->unique && sampi_object_is_short_of_names(x, o, list.n)))
         list.n = 0;
     else if (o->by_kind) {
         sampi_node others[SAMPI_SETS_OF_KINDS];
@@ -33165,7 +33205,8 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
         inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
                                     (size_t)o->least, most);
     sampi_grammar_vec_free(&list);
-    return sampi_schema_bracket(x, "{", inside, "}");
+    inside = sampi_schema_bracket(x, "{", inside, "}");
+    return o->unique && other != SAMPI_NEVER ? sampi_tree_unique(t, inside, SAMPI_UNIQUE_ARRAY) : inside;
 }
 
 /* Returns the set of names of the members that can violate the keyword of an EXISTS atom (a condition). */
@@ -33237,6 +33278,7 @@ static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o
     int32_t n_required = 0;
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
     if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
+    o->unique = !x->raw && !o->witnesses.n && o->least > n_required + 1;
     if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
         sampi_schema_refuse(x, o->witness_at, "more than 4 members that must break something");
 }

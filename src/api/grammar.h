@@ -69,7 +69,8 @@ typedef struct samp_grammar samp_grammar;
               the type of its value (deepseek_xml, cohere_xml, kimi_k3_xml), it is that of the value. A name that the
               schema does not list is letters, digits and _, without a digit at its front; where patternProperties or
               propertyNames speak of it, any characters but < > & " and control characters. Refused: a schema that
-              allows no object, listed names with < or >, or " where a quote ends the name; in cohere_xml uniqueItems.
+              allows no object, listed names with < or >, or " where a quote ends the name, minProperties that counts
+              names which are not listed; in cohere_xml uniqueItems.
      root     For GBNF, root is the name of the first rule (NULL: "root"). For a JSON schema, root has options,
               separated by spaces (NULL: no option). With "ordered", members come in the order in which the text of
               the schema lists them in `properties`; those of a $ref, or of a branch of allOf, anyOf and so on, come at

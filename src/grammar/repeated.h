@@ -4,7 +4,7 @@
    Tokens in which an item may begin behind another one are tried. */
 
 /* Lists the tokens in which something other than white space follows a comma: 4 times the token, + 1 if a quote comes
-   before the comma, + 2 if a bracket does. Returns false if there is no memory. */
+   before the comma, + 2 if a bracket or a brace does. Returns false if there is no memory. */
 static bool sampi_grammar_find_commas(sampi_shared *h)
 {
     const samp_vocab *vocab = h->index->vocab;
@@ -13,7 +13,8 @@ static bool sampi_grammar_find_commas(sampi_shared *h)
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t before = 0;
         if (!bytes || !(h->index->all[token / 32] >> token % 32 & 1)) continue;
-        for (; i < n && bytes[i] != ','; i++) before |= bytes[i] == '"' ? 1 : bytes[i] == '[' ? 2 : 0;
+        for (; i < n && bytes[i] != ','; i++)
+            before |= bytes[i] == '"' ? 1 : bytes[i] == '[' || bytes[i] == '{' ? 2 : 0;
         while (i < n && sampi_grammar_is_gap((uint8_t)bytes[i])) i++;
         int32_t *room = i < n ? (int32_t *)sampi_grammar_vec_add(&h->commas, sizeof *room, 1) : NULL;
         if (i < n && !room) return false;
@@ -54,7 +55,7 @@ static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits)
     const samp_vocab_index *index = m->index;
     bool inside = false, in_string = true;
     for (int32_t i = 1; i < m->frames.n; i++)
-        inside |= sampi_grammar_rule_at(&m->d.tree, sampi_grammar_frame_at(m, i)->rule)->unique != SAMPI_UNIQUE_NOT;
+        inside |= sampi_grammar_unique_of(m, sampi_grammar_frame_at(m, i)) != SAMPI_UNIQUE_NOT;
     for (int32_t i = 0; i < m->n_now && inside && !m->d.status; i++) {
         const sampi_item now = *sampi_grammar_item_at(m, i);
         const int32_t array = sampi_grammar_array_of(m, now.frame), item = sampi_grammar_frame_at(m, now.frame)->from;

@@ -1,5 +1,6 @@
 /* ---- grammars: values that must differ ----
-   The items of an array with uniqueItems are calls of one rule (SAMPI_UNIQUE_ITEM), and the array is one too. The states
+   The items of an array with uniqueItems are calls of one rule (SAMPI_UNIQUE_ITEM), and the array is one too. So are the
+   names of an object, and the object, where minProperties counts names that the schema does not list. The states
    know nothing of it, so they do not depend on the items that came. Where bytes are read one by one, the text of the
    array is at hand, and each new item is compared with those before it: an item that came before may not end, and no
    item may begin so that it can only become one of them. What a mask leaves out because of it: repeated.h.
@@ -12,7 +13,7 @@ enum { SAMPI_NEW, SAMPI_BEGINS, SAMPI_CAME };
 
 static bool sampi_grammar_is_gap(uint8_t byte)
 {
-    return byte == ' ' || byte == ',' || byte == '[' || byte == '\t' || byte == '\n' || byte == '\r';
+    return byte == ' ' || byte == ',' || byte == '[' || byte == '{' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 /* Appends bytes to the text, if it is needed. */
@@ -22,11 +23,26 @@ static void sampi_grammar_read_text(sampi_matcher *m, const uint8_t *bytes, size
     if (room) memcpy(room, bytes, n);
 }
 
-/* Finds the next item of an array in the text from *at on. Sets *from to its beginning and *at to its end. Returns false
+/* Returns where the value of a member ends that begins at byte i of the text; `end` if it does not end before that. */
+static int32_t sampi_grammar_behind_value(const uint8_t *text, int32_t end, int32_t i)
+{
+    int32_t depth = 0;
+    for (bool quoted = false; i < end && (depth || quoted || text[i] != ','); i++) {
+        const uint8_t byte = text[i];
+        if (byte == '"') quoted = !quoted;
+        if (quoted && byte == '\\') i++;
+        if (!quoted) depth += (byte == '[' || byte == '{') - (byte == ']' || byte == '}');
+    }
+    return i;
+}
+
+/* Finds the next item of an array, or name of an object, in the text from *at on. Sets *from to its beginning and *at to its end. Returns false
    if there is none before `end`. */
 static bool sampi_grammar_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
 {
     int32_t i = *at;
+    while (i < end && sampi_grammar_is_gap(text[i])) i++;
+    if (i < end && text[i] == ':') i = sampi_grammar_behind_value(text, end, i);
     while (i < end && sampi_grammar_is_gap(text[i])) i++;
     const bool any = i < end, quoted = any && text[i] == '"';
     for (*from = i++; i < end && (quoted ? text[i] != '"' : !sampi_grammar_is_gap(text[i])); i++)
@@ -94,12 +110,21 @@ static int sampi_grammar_compare_again(sampi_matcher *m, int32_t first, int32_t 
     return how;
 }
 
-/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is; -1 if it is none. */
+static int sampi_grammar_unique_of(const sampi_matcher *m, const sampi_frame *f)
+{
+    return sampi_grammar_rule_at(&m->d.tree, f->rule)->unique;
+}
+
+/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is, or the object of whose
+   members it is a name; -1 if it is none. */
 static int32_t sampi_grammar_array_of(const sampi_matcher *m, int32_t frame)
 {
     const sampi_frame *f = sampi_grammar_frame_at(m, frame);
-    if (frame == 0 || sampi_grammar_rule_at(&m->d.tree, f->rule)->unique != SAMPI_UNIQUE_ITEM) return -1;
-    return sampi_grammar_frame_at(m, sampi_grammar_edge_at(m, f->edge)->frame)->from;
+    if (frame == 0 || sampi_grammar_unique_of(m, f) != SAMPI_UNIQUE_ITEM) return -1;
+    do /* a member is a call of its own */
+        f = sampi_grammar_frame_at(m, sampi_grammar_edge_at(m, f->edge)->frame);
+    while (sampi_grammar_unique_of(m, f) != SAMPI_UNIQUE_ARRAY);
+    return f->from;
 }
 
 /* Returns whether a frame is an item that its array has already. */

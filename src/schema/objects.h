@@ -36,6 +36,7 @@ typedef struct sampi_object {
     int32_t least, most;
     int32_t least_at, most_at; /* the keywords that say so, or -1: the places of errors */
     bool closed;               /* no other members are allowed, because the object equals a value */
+    bool unique;               /* the names that are not listed must differ, because minProperties counts them */
 } sampi_object;
 
 /* Adds a name to the list, if it is not listed yet. While names are collected, x->listed has the index of each listed
@@ -294,7 +295,11 @@ static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_ob
     if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
     if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true), SAMPI_SCHEMA_SEARCH))
         return SAMPI_NEVER;
-    return goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_object_pair(x, sampi_schema_style_strings(x, names), goal);
+    if (goal < 0) return SAMPI_NEVER;
+    if (o->unique) names = sampi_texts_and(x, names, sampi_texts_some(x, x->shortest), true);
+    sampi_node name = sampi_schema_style_strings(x, names);
+    if (o->unique) name = sampi_tree_unique(x->tree, name, SAMPI_UNIQUE_ITEM);
+    return sampi_object_pair(x, name, goal);
 }
 
 /* Returns the set of all allowed names that are not listed. */
@@ -308,6 +313,14 @@ static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi
                       written = x->raw ? sampi_texts_some(x, no_condition ? x->plain_name : x->safe_name)
                                        : sampi_texts_any();
     return sampi_texts_and(x, sampi_texts_and(x, o->allowed, written, true), others, true);
+}
+
+/* Returns whether too few names are allowed for minProperties; n_listed of them are listed. */
+static SAMPI_COLD bool sampi_object_is_short_of_names(sampi_schema *x, const sampi_object *o, int32_t n_listed)
+{
+    const sampi_texts names = sampi_texts_and(x, sampi_object_unlisted(x, o), sampi_texts_some(x, x->shortest), true);
+    const int32_t n = o->least - n_listed;
+    return n > 0 && sampi_schema_n_texts(x, sampi_texts_node(x, names, true), n) < n;
 }
 
 /* Returns the node of members in the schema's order, followed by the other members. behind [0] is what may follow if no
@@ -446,9 +459,9 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
     return n_required;
 }
 
-/* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, so a
-   minProperties that needs two such members is refused, unless witnesses (required members without listed names) whose
-   names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
+/* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, unless
+   `unique` is set; so a minProperties that needs two such members beside witnesses (required members without listed
+   names) is refused, unless witnesses whose names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
    by_kind is set, members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
@@ -460,11 +473,12 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     /* the number of names that certainly differ from each other */
     if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
     if (!o->witnesses.n && o->least == n_names + 1) n_names++;
-    if (o->least > n_names && other != SAMPI_NEVER)
+    if (o->least > n_names && other != SAMPI_NEVER && !o->unique)
         sampi_schema_refuse(x, o->least_at, "minProperties of names that are not listed");
     bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
-    if (x->status || o->least > o->most || n_required > o->most)
+    if (x->status || o->least > o->most || n_required > o->most ||
+        (o->unique && sampi_object_is_short_of_names(x, o, list.n)))
         list.n = 0;
     else if (o->by_kind) {
         sampi_node others[SAMPI_SETS_OF_KINDS];
@@ -484,7 +498,8 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
         inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
                                     (size_t)o->least, most);
     sampi_grammar_vec_free(&list);
-    return sampi_schema_bracket(x, "{", inside, "}");
+    inside = sampi_schema_bracket(x, "{", inside, "}");
+    return o->unique && other != SAMPI_NEVER ? sampi_tree_unique(t, inside, SAMPI_UNIQUE_ARRAY) : inside;
 }
 
 /* Returns the set of names of the members that can violate the keyword of an EXISTS atom (a condition). */
@@ -551,12 +566,14 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 }
 
 /* Also sets by_kind if minProperties can be reached only with more than one witness (required member without a listed
-   name); the witnesses' names must then differ. */
+   name); the witnesses' names must then differ. Without witnesses, where the matcher can compare names, sets unique if it
+   needs more than one name that is not listed. */
 static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;
     for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
     if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
+    o->unique = !x->raw && !o->witnesses.n && o->least > n_required + 1;
     if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
         sampi_schema_refuse(x, o->witness_at, "more than 4 members that must break something");
 }

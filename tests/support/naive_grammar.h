@@ -235,6 +235,35 @@ static int naive_multiple_begins(const sampi_expr *e, const unsigned char *text,
     return NAIVE_NO;
 }
 
+/* Are all names of the object different that begins at `from` and ends, or is cut off, at `to`? */
+static bool naive_names_differ(const naive *n, int32_t from, int32_t to)
+{
+    enum { MOST = 64 };
+    int32_t begin[MOST], length[MOST], n_names = 0, depth = 0;
+    bool named = false;
+    for (int32_t i = from + 1; i < to; i++) {
+        const char c = (char)n->text[i];
+        const int32_t first = i;
+        if (c == '"') {
+            for (i++; i < to && n->text[i] != '"'; i++)
+                if (n->text[i] == '\\') i++;
+            if (i >= to || depth || named) continue;
+            assert(n_names < MOST);
+            begin[n_names] = first;
+            length[n_names] = i - first;
+            for (int32_t k = 0; k < n_names; k++)
+                if (length[k] == i - first && !memcmp(n->text + begin[k], n->text + first, (size_t)(i - first)))
+                    return false;
+            n_names++;
+            named = true;
+        } else if (depth == 0 && c == ',') {
+            named = false;
+        }
+        depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    }
+    return true;
+}
+
 /* Are all values of the array different that begins at `from` and ends, or is cut off, at `to`? Behind a comma or the
    end of the array a value is whole. The values are scalars, so every comma outside of strings is between two. */
 static bool naive_differ(const naive *n, int32_t from, int32_t to)
@@ -243,6 +272,7 @@ static bool naive_differ(const naive *n, int32_t from, int32_t to)
     static char value[MOST][LONGEST];
     int32_t n_values = 0, length = 0;
     bool quoted = false;
+    if (from < to && n->text[from] == '{') return naive_names_differ(n, from, to);
     for (int32_t i = from + 1; i < to; i++) {
         const char c = (char)n->text[i];
         if (!quoted && (c == ',' || c == ']') && length > 0) {

@@ -227,10 +227,19 @@ TEST(test_unique)
 {
     static const char *const schemas[] = {
         "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":\"string\",\"pattern\":\"^[a1]{0,2}$\"}}",
-        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":[\"integer\",\"null\"],\"minimum\":-1,\"maximum\":12}}",
-        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":[\"number\",\"boolean\",\"string\"]},\"maxItems\":6}",
-        "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"uniqueItems\":true,\"minItems\":2,\"items\":{\"anyOf\":[{\"const\":"
+        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":[\"integer\",\"null\"],\"minimum\":-1,"
+        "\"maximum\":12}}",
+        "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":[\"number\",\"boolean\",\"string\"]},"
+        "\"maxItems\":6}",
+        "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"uniqueItems\":true,\"minItems\":2,\"items\":{\"anyOf\":["
+        "{\"const\":"
         "\"aaa\"},{\"enum\":[\"ab\",0,1,\"a\"]},{\"pattern\":\"^b+$\",\"type\":\"string\"}]}}}",
+        "{\"type\":\"object\",\"minProperties\":3,\"propertyNames\":{\"pattern\":\"^[ab1]{1,2}$\"},"
+        "\"additionalProperties\":"
+        "{\"enum\":[0,\"a,\",[1,\"b\"]]}}",
+        "{\"type\":\"object\",\"minProperties\":2,\"properties\":{\"a\":{\"const\":1}},\"additionalProperties\":{"
+        "\"type\":"
+        "[\"string\",\"object\"],\"maxLength\":2,\"maxProperties\":1,\"minProperties\":1}}",
     };
     memset(&tally, 0, sizeof tally);
     for (size_t i = 0; i < TEST_COUNT(schemas); i++) {

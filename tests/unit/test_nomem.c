@@ -502,7 +502,7 @@ static int beams_loaded(world *w)
 
 static int unmasked(world *w)
 {
-    const samp_unmask_params set = { SAMP_UNMASK_ENTROPY, 2, 0.0f, 0 };
+    const samp_unmask_params set = { SAMP_UNMASK_ENTROPY, 2, 0.0f, 0, 0.0f };
     samp_logits l = batch_logits(1);
     samp_token out[N_ROWS];
     const int status = samp_unmask(&set, w->rows, &l, out);

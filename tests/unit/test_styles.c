@@ -828,7 +828,8 @@ TEST(test_random)
                      *json = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema.text, NULL, NULL);
         if (!g && error.status != SAMP_E_UNSUPPORTED && error.status != SAMP_E_EMPTY)
             test_fail(__FILE__, __LINE__, "%s %s: %s", s->name, schema.text, error.message);
-        if (!g != !json && (error.status != SAMP_E_EMPTY || g))
+        const bool counts = !g && strstr(error.message, "minProperties of names"); /* in JSON names are compared */
+        if (!g != !json && (error.status != SAMP_E_EMPTY || g) && !counts)
             test_fail(__FILE__, __LINE__, "only one of %s and JSON takes %s", s->name, schema.text);
         n_refused += !g;
         naive_read(schema.text, &is);
