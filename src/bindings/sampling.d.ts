@@ -73,6 +73,8 @@ export class Grammar {
     static fromJsonSchema(schema: object | boolean | string, style?: string | null): Grammar;
     static fromRegex(pattern: string | RegExp): Grammar;
     static fromStructuralTag(tag: object | string, style?: string | null): Grammar;
+    static fromTools(model: string, tools?: object[] | string | null, options?: string | null, style?: string | null): Grammar;
+    warm(vocab: Vocab, budget: number): number;
     close(): void;
 }
 

@@ -514,6 +514,25 @@ class grammar
     {
         return grammar(SAMP_GRAMMAR_STRUCTURAL_TAG, tag, style);
     }
+    // Calls of a request's tools (JSON; "": none) as a model writes them; options: "required", "one", "thinking"
+    static grammar from_tools(const std::string &model, const std::string &tools = "", const std::string &options = "",
+                              const std::string &style = "")
+    {
+        const char *name = c_text(model, "model"), *listed = tools.empty() ? nullptr : c_text(tools, "tools"),
+                   *wanted = c_text(options, "options");
+        samp_grammar_error e = samp_grammar_error();
+        const int64_t n = samp_builtin_tag(name, listed, wanted, nullptr, 0, &e);
+        if (n < 0) throw located(e, n == SAMP_E_NAME ? "model" : n == SAMP_E_RANGE ? "options" : "tools");
+        std::string tag(static_cast<size_t>(n) + 1, '\0');
+        samp_builtin_tag(name, listed, wanted, &tag[0], tag.size(), nullptr);
+        tag.pop_back();
+        return from_structural_tag(tag, style);
+    }
+    // Work masks out ahead, `budget` steps of some ten nanoseconds. How many it took; 0: there is nothing to do.
+    int64_t warm(const vocab &v, whole<int64_t> budget) const
+    {
+        return check_range(samp_grammar_warm(v.index(), get(), budget.as("budget")), "budget");
+    }
     const samp_grammar *get() const { return grammar_.get(); }
     kept keep() const { return grammar_; }
     explicit operator bool() const { return static_cast<bool>(grammar_); }

@@ -290,7 +290,7 @@ function parameter(field, text, next, isMember) {
     const of = structs[name], isObject = OBJECTS.includes(name), isList = shape !== undefined || name === 'c' || (out && name in NUMBERS);
     const made = (type, take, told = false) => {
         const none = type === 'uintptr_t' ? 0 : null, orNone = (value, n) => (value === null || value === undefined ? none : take(value, n));
-        return { name, field, owned, out, of, isObject, isList, shape, range, type, told, take: optional && !told ? orNone : take };
+        return { name, field, owned, out, of, isObject, isList, shape, range, type, told, optional, take: optional && !told ? orNone : take };
     };
     const pointer = (type, way = 'in') => koffi[way](koffi.pointer(type)), each = (take) => (all) => all.map((one) => take(one));
     if (isMember && ['char', 'token'].includes(name) && /^[0-9]+$/.test(shape)) return made(koffi.array(name === 'char' ? name : 'int32_t', Number(shape)), null);
@@ -350,6 +350,13 @@ function fn(name, result, parameters = {}) {
     }
 }
 
+// What a text_error says: where in the text `what`, or which argument is wrong.
+function located({ status, line, column, message }, what, given = []) {
+    const field = message.split(':')[0];
+    if (given.some((one) => one.field === field)) return new SamplingError(status, field, message);
+    return wrong(what, `line ${line}, column ${column}: ${message}`, status);
+}
+
 // The same where C makes an object, goes on to read one, takes one over, or writes a struct. valuesOf: what C is given.
 function owning(raw, valuesOf, all, given, how, kind, whose, done) {
     const at = (name) => all.findIndex((one) => one.name === name && one.told), from = given.findIndex((one) => one.field === whose);
@@ -380,10 +387,12 @@ function owning(raw, valuesOf, all, given, how, kind, whose, done) {
             taken.release();
         }
         all.forEach((one, i) => one.out && one.of && !one.isList && !one.told && args[given.indexOf(one)] && Object.assign(args[given.indexOf(one)], worded(one.of, values[i])));
+        const told = values[at('text_error')] ?? {};
+        if (!how && told.message) throw located(told, given.find((one) => one.name === 'text' && one.optional)?.field, given);
         if (!how) return done(result, values[at('field')]?.[0]);
         try {
-            const { status = values[at('status')]?.[0], line, column, message } = values[at('text_error')] ?? {};
-            if (message) throw wrong(text === 'pattern' ? text : kind, `line ${line}, column ${column}: ${message}`, status);
+            const { status = values[at('status')]?.[0], message } = told;
+            if (message) throw located(told, text === 'pattern' ? text : kind);
             if (owner && kind === 'sampler') c.status(owner);
             else if (status < 0) throw new SamplingError(status);
             if (!owner) throw new SamplingError(E_NOMEM);
@@ -472,6 +481,8 @@ struct('grammar_usage', { n_states: 'size', n_entries: 'size', n_masks: 'size', 
     n_bytes: 'size', max_bytes: 'size' });
 fn('grammar_init', 'new grammar', { kind: 'grammar_kind', text: 'text', root: 'text?', error: 'out text_error?' });
 fn('grammar_free', 'void', { grammar: 'taken grammar?' });
+fn('builtin_tag', 'i64', { model: 'text', tools: 'text?', options: 'text?', text: 'out char[size]?', size: 'size',
+    error: 'out text_error?' });
 fn('vocab_index_init', 'new vocab_index', { vocab: 'kept const vocab', status: 'out status?' });
 fn('vocab_index_free', 'void', { index: 'taken vocab_index?' });
 fn('init_grammar', 'new sampler', { index: 'kept const vocab_index', grammar: 'kept const grammar' });
@@ -484,6 +495,7 @@ fn('set_grammar_limits', 'status', { s: 'sampler', max_bytes: 'size', max_steps:
 fn('grammar_stats', 'status', { s: 'const sampler', usage: 'out grammar_usage' });
 fn('grammar_mask', 'status', { s: 'sampler', bits: 'out u32[(n_vocab+31)/32]' });
 fn('grammar_prepare', 'status', { s: 'sampler', budget: 'i64 0.. steps' });
+fn('grammar_warm', 'i64', { index: 'const vocab_index', grammar: 'const grammar', budget: 'i64 1.. steps' });
 fn('grammar_is_complete', 'status', { s: 'const sampler' });
 fn('grammar_forced', 'i64', { s: 'sampler', bytes: 'out char[size]?', size: 'size' });
 fn('grammar_draft', 'i64', { grammar: 'sampler', tokens: 'out token[n_max]', n_max: 'size' });
@@ -874,6 +886,17 @@ class Grammar extends Owner {
     // style: of the schemas in it.
     static fromStructuralTag(tag, style = null) {
         return new Grammar(jsonOf(tag, 'grammar'), 'structural_tag', style);
+    }
+    // Calls of a request's tools as a model writes them ('llama', 'qwen_3', 'deepseek_v3_1', 'harmony' and so on); options:
+    // 'required', 'one', 'thinking', with blanks between; style: of the tools' schemas.
+    static fromTools(model, tools = null, options = null, style = null) {
+        const listed = tools === null ? null : jsonOf(tools, 'tools');
+        const tag = textOf((text, size) => c.builtin_tag(model, listed, options, text, size));
+        return new Grammar(tag, 'structural_tag', style);
+    }
+    // Work masks out ahead, `budget` steps of some ten nanoseconds. How many it took; 0: there is nothing to do.
+    warm(vocab, budget) {
+        return c.grammar_warm(indexOf(vocab), this, budget);
     }
 }
 

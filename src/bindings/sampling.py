@@ -653,7 +653,7 @@ def _function(name, result, /, **kinds):
     raw = _raw(name, result.ctype(True), *[kind.ctype() for kind in kinds.values()])
     if all(kind.held or kind.base in ("i32", "token") and kind.number and not kind.array for kind in kinds.values()):
         raw.argtypes = None  # pointers and ints go as they are, which is faster
-    scope = {"raw": raw, "byref": byref, "fail": _fail, "made": _made, "lent": _lent, "whole": _whole,
+    scope = {"raw": raw, "byref": byref, "fail": _fail, "located": _located, "made": _made, "lent": _lent, "whole": _whole,
              **{f"Held_{kind}": held for kind, held in _HELD.items()},
              **{f"new_{kind}": _TOLD[kind] for kind in told}, **{f"_{a}": kinds[a].converter() for a in given}}
     body, passed, borrowed = [f"{a} = new_{kind}()" for kind, a in told.items()], [], []
@@ -691,6 +691,9 @@ def _function(name, result, /, **kinds):
         if result.base in ("status", "int", "i32", "i64", "token"):
             least = -1 if result.text.endswith(" -1..") else 0
             field = f"{told['field']}.value" if "field" in told else "name" if "name" in given else None
+            if "text_error" in told:  # of a text that is read without an object made
+                what = next(a for a in given if kinds[a].base == "text" and kinds[a].optional)
+                body.append(f"if result < {least}: located({told['text_error']}, {what!r}, {tuple(given)})")
             body.append(f"if result < {least}: fail(result, {field}, {names})")
         if any(kind.words & {"kept", "taken"} for kind in kinds.values()):
             body += [f"{given[0]}.keeps.update({of})" for of in borrowed]
@@ -700,13 +703,22 @@ def _function(name, result, /, **kinds):
     setattr(c, name, scope[name])
 
 
+def _located(error, what, names=()):
+    """Raises what a text_error says, if it does; where in the text `what`, or which argument is wrong."""
+    if error.status in (0, _NOMEM):
+        return
+    text = error.message.decode(errors="replace")
+    field = text.partition(":")[0]
+    if field in names:
+        raise SamplingError(error.status, field, text)
+    raise SamplingError(error.status, what, f"{what}: line {error.line}, column {error.column}: {text}")
+
+
 def _made(pointer, kind, keeps, status, error, names):
     """The holder of a new object, if C has made one and it carries no error."""
     held = _HELD[kind].of(pointer, keeps) if pointer else None
-    if error is not None and error.status not in (0, _NOMEM):
-        what = "pattern" if pointer or kind == "sampler" else kind
-        raise SamplingError(error.status, what, f"{what}: line {error.line}, column {error.column}: "
-                                                f"{error.message.decode(errors='replace')}")
+    if error is not None:
+        _located(error, "pattern" if pointer or kind == "sampler" else kind)
     if held is None:
         _fail(status.value if status else _NOMEM, None, names)
     if kind == "sampler":
@@ -810,6 +822,8 @@ _struct("text_error", status="int", line="size 1..", column="size 1.. bytes", me
 _struct("grammar_usage", n_states="size", n_entries="size", n_masks="size", n_hits="size", n_renewals="size",
         n_bytes="size", max_bytes="size")
 _function("grammar_init", "new grammar", kind="grammar_kind", text="text", root="text?", error="out text_error?")
+_function("builtin_tag", "i64", model="text", tools="text?", options="text?", text="out char[size]?", size="size",
+          error="out text_error?")
 _function("vocab_index_init", "new vocab_index", vocab="kept const vocab", status="out status?")
 _function("init_grammar", "new sampler", index="kept const vocab_index", grammar="kept const grammar")
 _function("init_grammar_lazy", "new sampler", index="kept const vocab_index", grammar="kept const grammar",
@@ -821,6 +835,7 @@ _function("set_grammar_limits", "status", s="sampler", max_bytes="size", max_ste
 _function("grammar_stats", "status", s="const sampler", usage="out grammar_usage")
 _function("grammar_mask", "status", s="sampler", bits="out u32[(n_vocab+31)/32]")
 _function("grammar_prepare", "status", s="sampler", budget="i64 0.. steps")
+_function("grammar_warm", "i64", index="const vocab_index", grammar="const grammar", budget="i64 1.. steps")
 _function("grammar_is_complete", "status", s="const sampler")
 _function("grammar_forced", "i64", s="sampler", bytes="out char[size]?", size="size")
 _function("grammar_draft", "i64", grammar="sampler", tokens="out token[n_max]", n_max="size")
@@ -1056,6 +1071,17 @@ class Grammar(_Object):
         """Calls of tools in free text: a structural tag as text or dict, as XGrammar and vLLM's response_format have
         it; style: of the schemas in it."""
         return cls(_json(tag, "tag"), "structural_tag", style)
+
+    @classmethod
+    def from_tools(cls, model, tools=None, options=None, style=None):
+        """Calls of a request's tools as a model writes them ("llama", "qwen_3", "deepseek_v3_1", "harmony" and so on);
+        options: "required", "one", "thinking", with blanks between; style: of the tools' schemas."""
+        tools = None if tools is None else _json(tools, "tools")
+        return cls(_written(lambda *to: c.builtin_tag(model, tools, options, *to)), "structural_tag", style)
+
+    def warm(self, vocab, budget):
+        """Work masks out ahead, `budget` steps of some ten nanoseconds. How many it took; 0: there is nothing to do."""
+        return c.grammar_warm(_is(vocab, Vocab, "vocab")._index(), self, budget)
 
 
 def _json(of, name):

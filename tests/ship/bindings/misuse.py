@@ -58,6 +58,9 @@ CALLS = {
     "Grammar.from_regex": lambda: (Grammar.from_regex, dict(pattern="a")),
     "Grammar.from_structural_tag": lambda: (Grammar.from_structural_tag, dict(
         tag={"type": "structural_tag", "format": {"type": "any_text"}}, style="compact")),
+    "Grammar.from_tools": lambda: (Grammar.from_tools, dict(
+        model="llama", tools=[{"type": "function", "function": {"name": "f"}}], options="one", style="compact")),
+    "Grammar.warm": lambda: (GRAMMAR.warm, dict(vocab=VOCAB, budget=9)),
     "Sampler.accept": lambda: (chain().accept, dict(token=1)),
     "Sampler.reset": lambda: (chain().reset, {}),
     "Sampler.rollback": lambda: (chain().rollback, dict(n=0)),
@@ -220,7 +223,9 @@ KINDS = {
     "logit_bias": "logit_bias?", "position": "u64", "ramp": "ramp?", "keys": "u64[n]", "peer": "peer",
     "n_threads": "i32 0..", "n_prompt": "i32 0..?", "lenient": "bool", "text": "text",
 }
-SPECIAL = {("Vocab.from_tokenizer_json", "text"): "file text", ("Vocab.from_gguf", "file"): "file",
+SPECIAL = {("Vocab.from_tokenizer_json", "text"): "file text", ("Grammar.from_tools", "model"): "style",
+           ("Grammar.from_tools", "tools"): "json?", ("Grammar.from_tools", "options"): "style?",
+           ("Grammar.warm", "vocab"): "vocab", ("Grammar.warm", "budget"): "i64 1..", ("Vocab.from_gguf", "file"): "file",
            ("guide", "cond"): "guided", ("guide", "uncond"): "guided", ("guide", "scale"): "f32", ("guide", "out"): "floats?",
            ("Text", "stops"): "stops", ("Text.push", "token"): "token 0..3", ("Text.add_pattern", "pattern"): "text",
            ("Text.add_pattern", "max_bytes"): "size 1..4096", ("Ngram.accept", "token"): "accepted",

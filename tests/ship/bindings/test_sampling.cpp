@@ -262,6 +262,17 @@ static void test_grammar_drafts()
     call.accept(letters("a>1</f> free"));
     CHECK(call.is_complete());
     FAILS(grammar::from_structural_tag("{}"), "grammar: line 1");
+    const std::string tools = "[{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": "
+                              "\"object\"}}}]";
+    const grammar warm = grammar::from_tools("llama", tools, "required one");
+    const vocab of(pieces);
+    CHECK(warm.warm(of, 1000) > 0 && warm.warm(of, INT64_C(1) << 40) > 0 && warm.warm(of, 1) == 0);
+    CHECK(matcher(of, warm).forced().compare(0, 29, "{\"name\": \"f\", \"parameters\": {") == 0);
+    CHECK(matcher(of, grammar::from_tools("llama")).is_complete());
+    FAILS(grammar::from_tools("no model", tools), "model: ");
+    FAILS(grammar::from_tools("llama", "{}"), "tools: line 1");
+    FAILS(grammar::from_tools("llama", tools, "many"), "options: ");
+    FAILS(warm.warm(of, 0), "budget");
 }
 
 static void test_constraints()

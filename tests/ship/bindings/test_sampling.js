@@ -291,6 +291,16 @@ const tests = {
             assert(call.isComplete());
         }
         fails(() => Grammar.fromStructuralTag({ type: 'structural_tag' }), 'grammar: line 1');
+        const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] } } }];
+        const warm = Grammar.fromTools('llama', tools, 'required one');
+        assert(warm.warm(of, 1000) > 0 && warm.warm(of, 2 ** 40) > 0 && warm.warm(of, 1) === 0);
+        for (const one of [warm, Grammar.fromTools('llama', JSON.stringify(tools), 'required one')])
+            assert(Buffer.from(new Matcher(of, one).forced()).toString().startsWith('{"name": "f", "parameters": {'));
+        assert(new Matcher(of, Grammar.fromTools('llama')).isComplete());
+        fails(() => Grammar.fromTools('no model', tools), 'model: this name');
+        fails(() => Grammar.fromTools('llama', { f: 1 }), 'tools: line 1, column 1');
+        fails(() => Grammar.fromTools('llama', tools, 'many'), 'options: expected');
+        fails(() => warm.warm(of, 0), 'budget');
     },
     constraints() {
         const vocab = new Vocab(LETTERS, { eos: END }), lines = new Vocab(LETTERS.map((one) => (one === '`' ? '\n' : one)), { eos: END });

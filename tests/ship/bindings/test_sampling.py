@@ -419,6 +419,17 @@ def test_grammar_drafts():
         matcher.accept(letters("1</f> free"))
         assert matcher.is_complete()
     fails(lambda: Grammar.from_structural_tag({"type": "structural_tag"}), "grammar: line 1")
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {
+        "type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}}}]
+    grammar, matcher = Grammar.from_tools("llama", tools, "required one"), None
+    assert grammar.warm(of, 1000) > 0 and grammar.warm(of, 1 << 40) > 0 and grammar.warm(of, 1) == 0
+    for matcher in Matcher(of, grammar), Matcher(of, Grammar.from_tools("llama", json.dumps(tools), "required one")):
+        assert matcher.forced().startswith(b'{"name": "f", "parameters": {')
+    assert Matcher(of, Grammar.from_tools("llama")).is_complete()
+    fails(lambda: Grammar.from_tools("no model", tools), "model: this name")
+    fails(lambda: Grammar.from_tools("llama", {"f": 1}), "tools: line 1, column 1")
+    fails(lambda: Grammar.from_tools("llama", tools, "many"), "options: expected")
+    fails(lambda: grammar.warm(of, 0), "budget")
 
 
 def said(chain, n, row=None):

@@ -108,6 +108,8 @@ const calls = {
     'Grammar.fromString': [text('a ::= "a"', '('), or(null, text('a', 'b'))], 'Grammar.fromRegex': [text('a', '(')].map((one) => ({ ...one, wrong: () => one.wrong().filter((x) => !(x instanceof RegExp)) })),
     'Grammar.fromJsonSchema': [{ value: {}, wrong: () => [5, null, undefined, 5n, Symbol('x'), () => 1, '{', '{}\0', '{"type":"object"}\0 rubbish', circular(), []] }, or(null, text('compact', 'no-such'))],
     'Grammar.fromStructuralTag': [{ value: { type: 'structural_tag', format: { type: 'any_text' } }, wrong: () => [5, null, undefined, 5n, {}, '{', circular()] }, or(null, text('compact', 'no-such'))],
+    'Grammar.fromTools': [word('llama'), or(null, { value: [{ type: 'function', function: { name: 'f' } }], wrong: () => [5, null, 5n, {}, '{', circular()] }), or(null, text('one', 'no-such')), or(null, text('compact', 'no-such'))],
+    'Grammar.warm': [grammar, VOCAB, int('grammar_warm.budget', 9)],
     'new Matcher': [VOCAB, GRAMMAR, plain({ triggerWords: or(null, texts(['a'])), triggerTokens: or(null, tokens([1])) })],
     'Matcher.vocab': matcher, 'Matcher.grammar': matcher, 'Matcher.clone': matcher, 'Matcher.isComplete': matcher, 'Matcher.isAwaiting': matcher, 'Matcher.forced': matcher, 'Matcher.stats': matcher,
     'Matcher.mask': [matcher, { value: new Uint32Array(1), wrong: () => [null, 5, [], [0], new Uint32Array(0), new Float32Array(4), new Uint8Array(4), Buffer.alloc(4), {}, detached(), new BigUint64Array(1), revoked(), Object.create(Uint32Array.prototype)] }],
