@@ -1,10 +1,11 @@
 /* bench_grammar.c - what a mask of a grammar costs.
  *
- *     bench_grammar VOCABULARY [--worst N] [--warm MS] [--peers DIRECTORY] [--requests] [FILE ...]
+ *     bench_grammar VOCABULARY [--worst N] [--warm MS] [--peers DIRECTORY] [--requests] [--cliffs] [FILE ...]
  *
  * VOCABULARY: by llama3_vocabulary.mjs. --requests: 64 requests with one schema, one after the other; requests in turns
  * with a full memory; and batches with one schema and with 64, of requests that are new and of such as the grammar has
- * seen (threads: CFLAGS with -fopenmp).
+ * seen (threads: CFLAGS with -fopenmp). --cliffs: keywords and operators with a bound of 10, 1,000 and 100,000, alone
+ * and two together: does a mask cost more where the bound is larger?
  *
  * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs
  * with it, beside the chain alone. --peers: the first rows of a table, to which bench_grammar_llama.c and xgrammar.mjs
@@ -839,6 +840,94 @@ static void play_batches(void)
     free(rows);
 }
 
+/* ---- bounds ---- */
+
+/* What a bound is about; # is the bound. A text is `begin`, then `again` over and over, as far as it is allowed. */
+static const struct {
+    samp_grammar_kind kind;
+    const char *text, *begin, *again;
+} bounded[] = {
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"maxLength\":#}", "\"", "the quick brown fox, and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"minLength\":#}", "\"", "the quick brown fox, and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^\\\\S{1,#}$\",\"type\":\"string\"}", "\"", "abcdefgh" },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"\\\\S\",\"type\":\"string\",\"maxLength\":#}", "\"",
+      "the quick brown fox, and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^(\\\\S+\\\\s*){1,#}$\",\"type\":\"string\"}", "\"",
+      "the quick brown fox, and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^(\\\\S+\\\\s+){0,9}\\\\S+$\",\"type\":\"string\",\"maxLength\":#}",
+      "\"", "the quick brown fox, and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^(\\\\w+ ){0,#}\\\\w+$\",\"type\":\"string\",\"minLength\":#}", "\"",
+      "the quick brown fox and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"maxItems\":#,\"items\":{\"type\":\"integer\"}}", "[1", ",23" },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"minItems\":#,\"items\":{\"type\":\"string\"}}", "[\"a\"",
+      ",\"bcd\"" },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"maxItems\":#,\"items\":{\"type\":\"string\",\"maxLength\":#}}",
+      "[\"a\"", ",\"bcd\"" },
+    { SAMP_GRAMMAR_JSON_SCHEMA,
+      "{\"type\":\"object\",\"maxProperties\":#,\"additionalProperties\":{\"type\":\"null\"}}", "{\"a\":null",
+      ",\"b\":null" },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"integer\",\"maximum\":#}", "", "1" },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"maxLength\":#,\"not\":{\"pattern\":\"x{#}\"}}", "\"",
+      "the quick brown fox, and " },
+    { SAMP_GRAMMAR_REGEX, "(a|aa){1,#}", "", "a" },
+    { SAMP_GRAMMAR_REGEX, "(?:[a-z]{1,#} ?){1,#}", "", "the quick brown fox and " },
+    { SAMP_GRAMMAR_GBNF, "root ::= ([a-z]+ \" \"){1,#}", "", "the quick brown fox and " },
+};
+
+/* Masks along a text of at most 4,000 bytes, until one byte more is refused. Returns a status. */
+static int play_bounded(const samp_grammar *g, size_t which, times *masks)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    static char all[4096];
+    size_t n = (size_t)snprintf(all, sizeof all, "%s", bounded[which].begin);
+    const size_t step = strlen(bounded[which].again);
+    for (; n + step < 4000; n += step) memcpy(all + n, bounded[which].again, step);
+    samp_sampler *s = samp_init_grammar(index_of_all, g);
+    int status = SAMP_OK;
+    for (size_t at = 0; at < n && !status;) {
+        const double start = bench_cpu();
+        status = samp_grammar_mask(s, bits);
+        add_time(masks, bench_cpu() - start);
+        const samp_token token = longest(all + at, n - at);
+        if (status || !(bits[token / 32] >> token % 32 & 1)) break;
+        status = samp_accept(s, token);
+        at += piece[token][0];
+    }
+    samp_free(s);
+    return status;
+}
+
+static void play_cliffs(void)
+{
+    static const char *const bound[] = { "10", "1000", "100000" };
+    printf("\nbounds: us a mask, first text and second, and the worst\n%-76s", "# is");
+    for (int b = 0; b < 3; b++) printf(" %27s", bound[b]);
+    printf("\n");
+    for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i++) {
+        printf("%-76s", bounded[i].text);
+        for (int b = 0; b < 3; b++) {
+            char schema[256];
+            size_t n = 0;
+            for (const char *at = bounded[i].text; *at; at++)
+                n += (size_t)snprintf(schema + n, sizeof schema - n, "%.*s", *at == '#' ? 6 : 1,
+                                      *at == '#' ? bound[b] : at);
+            times masks[2] = { 0 };
+            samp_grammar_error error;
+            samp_grammar *g = samp_grammar_init(
+                bounded[i].kind, schema, bounded[i].kind == SAMP_GRAMMAR_JSON_SCHEMA ? "compact" : NULL, &error);
+            int status = g ? SAMP_OK : error.status;
+            for (int k = 0; k < 2 && !status; k++) status = play_bounded(g, i, &masks[k]);
+            samp_grammar_free(g);
+            if (status)
+                printf(" %27s", samp_strerror(status));
+            else
+                printf(" %8.1f %8.1f %9.0f", mean(&masks[0]), mean(&masks[1]), quantile(&masks[0], 1.0));
+            for (int k = 0; k < 2; k++) free(masks[k].us);
+        }
+        printf("\n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t file[1 << 23];
@@ -846,7 +935,7 @@ int main(int argc, char **argv)
     size_t size = f ? fread(file, 1, sizeof file, f) : 0;
     long n_worst = 0;
     const char *peers = NULL;
-    bool requests = false;
+    bool requests = false, cliffs = false;
     for (size_t at = 0; at < size && n_vocab < MAX_VOCAB; at += 1u + file[at]) piece[n_vocab++] = file + at;
     if (!n_vocab) return 2;
     const samp_token eog[] = { n_vocab - 1 };
@@ -861,10 +950,16 @@ int main(int argc, char **argv)
             warm_ms = strtod(argv[++i], NULL);
         else if (!strcmp(argv[i], "--requests"))
             requests = true;
+        else if (!strcmp(argv[i], "--cliffs"))
+            cliffs = true;
         else
             schema_cases(argv[i], NULL, play);
     }
     if (all.n) return report_schemas(n_worst);
+    if (cliffs) {
+        play_cliffs();
+        return 0;
+    }
     if (requests) {
         write_rows();
         play_requests();
