@@ -29,7 +29,7 @@ run-tests: $(RUNS)
 # What threads change shows in few cases; make ci plays all without the sanitizers, with gcc's OpenMP and with clang's.
 $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 # Walks, draws that are counted, long rows: a few show what the sanitizers can. Random chains are as many as in make test.
-SAN_SHORT := test_rollback test_naive test_counts test_drafts test_fast test_batch test_stats test_verify test_alloc test_gumbel test_watermark test_turns
+SAN_SHORT := test_rollback test_grammar test_styles test_naive test_counts test_drafts test_fast test_batch test_stats test_verify test_alloc test_gumbel test_watermark test_turns
 $(SAN_SHORT:%=$(B)/san/%.checked): MODE := SAMP_TEST_QUICK=1
 $(B)/san/test_fast.checked: MODE += SAMP_TEST_CASES=3125
 
