@@ -14008,7 +14008,7 @@ static bool sampi_row_has_array(const sampi_work *work)
 static SAMPI_COLD int sampi_row_reserve(sampi_work *work, size_t n, bool with_array)
 {
     sampi_arrays arrays = { NULL, 0, 0 };
-    sampi_work laid;
+    sampi_work laid = *work;
     if (n <= work->n && with_array <= sampi_row_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
     const size_t lines = (2 * sampi_row_n_lines(n) + 64) * sizeof(float);
@@ -22344,8 +22344,8 @@ static uint32_t sampi_grammar_unicode_named(const char *name, size_t n)
                                  "=Number=N =Decimal_Number=Nd =Punctuation=P =Symbol=S =Separator=Z "
                                  "=Space_Separator=Zs =Other=C ";
     uint32_t set = 0;
-    for (const char *at = longer; n > 2 && *at; at++)
-        if (*at == '=' && !strncmp(at + 1, name, n) && at[n + 1] == '=') {
+    for (const char *at = longer, *end = longer + sizeof longer; n > 2 && (size_t)(end - at) > n + 1; at++)
+        if (*at == '=' && !memcmp(at + 1, name, n) && at[n + 1] == '=') {
             name = at + n + 2;
             n = name[1] == ' ' ? 1 : 2;
         }

@@ -116,8 +116,8 @@ static uint32_t sampi_grammar_unicode_named(const char *name, size_t n)
                                  "=Number=N =Decimal_Number=Nd =Punctuation=P =Symbol=S =Separator=Z "
                                  "=Space_Separator=Zs =Other=C ";
     uint32_t set = 0;
-    for (const char *at = longer; n > 2 && *at; at++)
-        if (*at == '=' && !strncmp(at + 1, name, n) && at[n + 1] == '=') {
+    for (const char *at = longer, *end = longer + sizeof longer; n > 2 && (size_t)(end - at) > n + 1; at++)
+        if (*at == '=' && !memcmp(at + 1, name, n) && at[n + 1] == '=') {
             name = at + n + 2;
             n = name[1] == ' ' ? 1 : 2;
         }

@@ -43,7 +43,7 @@ static bool sampi_row_has_array(const sampi_work *work)
 static SAMPI_COLD int sampi_row_reserve(sampi_work *work, size_t n, bool with_array)
 {
     sampi_arrays arrays = { NULL, 0, 0 };
-    sampi_work laid;
+    sampi_work laid = *work;
     if (n <= work->n && with_array <= sampi_row_has_array(work)) return SAMP_OK;
     if (n < work->n) n = work->n;
     const size_t lines = (2 * sampi_row_n_lines(n) + 64) * sizeof(float);
