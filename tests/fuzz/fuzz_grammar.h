@@ -68,7 +68,7 @@ static samp_sampler *fuzz_reload(samp_sampler *s)
     int status = samp_state_load(copy, bytes, size);
     free(bytes);
     if (status == SAMP_OK) return copy;
-    MUST(status == SAMP_E_FORMAT); /* a limit was in the way of reading its tokens */
+    MUST(status == SAMP_E_FULL); /* a limit was in the way of reading its tokens */
     samp_free(copy);
     return NULL;
 }
