@@ -63,8 +63,8 @@ static size_t sampi_next_serial(void)
 typedef enum sampi_effect { SAMPI_NO_EFFECT, SAMPI_UNDOES, SAMPI_CHOOSES } sampi_effect;
 
 /* Returns the effect of a sampler. A chain has that of its last member that has one. Under MT19937 no sampler undoes a
-   selection, except a custom sampler of the library that masks rows (a grammar): behind a sampler that selects, it would
-   mask a token that is chosen already. Samplers that are off and the user's own samplers have no effect. */
+   selection, except a custom sampler of the library that masks rows (a grammar): behind a sampler that selects, it
+   would mask a token that is chosen already. Samplers that are off and the user's own samplers have no effect. */
 static SAMPI_COLD sampi_effect sampi_effect_on_selection(const sampi_sampler *s, samp_rng_kind rng)
 {
     sampi_effect effect = SAMPI_NO_EFFECT;

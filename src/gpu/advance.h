@@ -222,13 +222,13 @@ static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows *
 /* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of
    the pass, fences, and adds 1 to `arrived`. When all have, one team claims the row (it sets `arrived` to 0 by a
    comparison, so there is one), fences, so that it sees what the others have written, advances the row, fences, and
-   raises the epoch. If teams wait, that is the row's leader, which does nothing else, or the row's first team; either is
-   mostly on the same multiprocessor in each batch. Else it is the last one to arrive. The others wait for the epoch, fence, and read the
-   new state. So the state has one writer at a time, and no lock. done [team] is the last pass that a team has done. A
-   team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and must not do its part
-   twice. The mark includes the batch, because an earlier row of the same number may have had the same epoch. A result
-   of this batch ends the row for every team that sees it; no team writes one before this team has arrived. A row's only
-   team does not wait, and runs until then. */
+   raises the epoch. If teams wait, that is the row's leader, which does nothing else, or the row's first team; either
+   is mostly on the same multiprocessor in each batch. Else it is the last one to arrive. The others wait for the epoch,
+   fence, and read the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that
+   a team has done. A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and
+   must not do its part twice. The mark includes the batch, because an earlier row of the same number may have had the
+   same epoch. A result of this batch ends the row for every team that sees it; no team writes one before this team has
+   arrived. A row's only team does not wait, and runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const bool leads = team >= a->n_rows * a->splits;

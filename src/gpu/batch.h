@@ -156,8 +156,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
-/* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. Up to
-   eight rows take fewer than the device could run: the end of more teams would take longer than the passes become
+/* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. Up
+   to eight rows take fewer than the device could run: the end of more teams would take longer than the passes become
    shorter. Each of these has one team more, a leader, if that leaves it at least two (sampi_gpu_leads). */
 static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
 {

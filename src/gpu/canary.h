@@ -277,8 +277,9 @@ static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
 }
 
 /* Runs a batch on both sides, and compares. Batch 0: all rows; 1: again, with the chains that the device has kept; 2:
-   with masks and log-probabilities; 3: a few rows of the remaining type, with more tokens. Each has another type, which changes only how
-   logits are read. All rows must have finished on the device, because what it gives back to the CPU is always right. */
+   with masks and log-probabilities; 3: a few rows of the remaining type, with more tokens. Each has another type, which
+   changes only how logits are read. All rows must have finished on the device, because what it gives back to the CPU is
+   always right. */
 static int sampi_canary_batch(sampi_canary *c, int batch)
 {
     static const samp_dtype dtypes[] = { SAMP_F32, SAMP_BF16, SAMP_F16, SAMP_F64 };

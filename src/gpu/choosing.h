@@ -14,8 +14,8 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* Puts the envelopes of the tokens with changed logits in their places in `wide`, which has those of a group of 1024, so
-   the running sum over the group is the CPU's; in the row itself such a token is a hole with an envelope of 0. */
+/* Puts the envelopes of the tokens with changed logits in their places in `wide`, which has those of a group of 1024,
+   so the running sum over the group is the CPU's; in the row itself such a token is a hole with an envelope of 0. */
 static SAMPI_CALLED void sampi_gpu_join_group(const sampi_gpu_here *h, uint32_t which)
 {
     const float max = h->st->max;

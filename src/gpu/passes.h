@@ -239,9 +239,9 @@ SAMPI_INLINE void sampi_gpu_apply(const sampi_gpu_op *op, uint32_t base, bool pa
 }
 
 /* Writes the logits of a lane's cell, up to date, into its team's memory. It serves cells that cannot be read directly:
-   with masks, holes or types that take more than a load, and rows with other operations than a cut and a temperature. It is a
-   function of its own because a pass with all this inside would need more registers than a thread has. The results are
-   those of sampi_gpu_replay, because every reader must find the same logit. */
+   with masks, holes or types that take more than a load, and rows with other operations than a cut and a temperature.
+   It is a function of its own because a pass with all this inside would need more registers than a thread has. The
+   results are those of sampi_gpu_replay, because every reader must find the same logit. */
 static SAMPI_CALLED void sampi_gpu_cell_aside(const sampi_gpu_args *a, size_t row, uint32_t split, uint32_t group,
                                               int lane)
 {

@@ -1,8 +1,8 @@
 /* ====================================================================================================== >>ptx
    What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a barrier of a
-   warp, the number of a lane, and a lane's value read by another. All inline PTX is here, each piece beside its meaning in C. Only gcc's
-   compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each compiler, and the
-   side that does not run is removed (at -O0 it would not be, so PTX needs an optimising compiler).
+   warp, the number of a lane, and a lane's value read by another. All inline PTX is here, each piece beside its meaning
+   in C. Only gcc's compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each
+   compiler, and the side that does not run is removed (at -O0 it would not be, so PTX needs an optimising compiler).
 
    Functions that use lanes run outside of simd loops, where all lanes of a warp execute the same code. So their
    conditions must not depend on the lane: a lane selects by masks, and does not branch. */

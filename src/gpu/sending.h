@@ -223,8 +223,8 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     return true;
 }
 
-/* Whether the device can compute a row's log-probabilities; given tokens and the support are the CPU's. An invalid set goes to the CPU, which returns the row's
-   status. */
+/* Whether the device can compute a row's log-probabilities; given tokens and the support are the CPU's. An invalid set
+   goes to the CPU, which returns the row's status. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;

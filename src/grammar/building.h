@@ -429,8 +429,8 @@ static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
     return sampi_tree_ref(t, rule);
 }
 
-/* Makes a new rule with this body, whose values are the items of an array that must differ, or such an array, and returns
-   a node that calls it. */
+/* Makes a new rule with this body, whose values are the items of an array that must differ, or such an array, and
+   returns a node that calls it. */
 static sampi_node sampi_tree_unique(sampi_tree *t, sampi_node body, int unique)
 {
     const sampi_node call = body == SAMPI_NEVER ? body : sampi_tree_call(t, body);

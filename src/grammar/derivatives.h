@@ -161,8 +161,8 @@ static void sampi_grammar_memo_free(sampi_deriver *d)
     d->memo = NULL;
 }
 
-/* Returns n; if n refers to a rule that is not called, returns the rule's body instead, and of a PLACED node what it is.
-   That is kept in the memo as the derivative by a byte that does not exist. */
+/* Returns n; if n refers to a rule that is not called, returns the rule's body instead, and of a PLACED node what it
+   is. That is kept in the memo as the derivative by a byte that does not exist. */
 static sampi_node sampi_grammar_inlined(sampi_deriver *d, sampi_node n)
 {
     enum { MEMO_PLACED = 258, PATIENCE = 64 };

@@ -307,9 +307,9 @@ typedef struct sampi_warming {
     int32_t rank;     /* the rank of the place that is being visited; -1: none is */
 } sampi_warming;
 
-/* Returns the number of items of a past position, from its number n in past_n: 3 means 3 items; SAMPI_POSITION_SAME means
-   no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a grammar that
-   was waiting for a trigger (-2 - n). */
+/* Returns the number of items of a past position, from its number n in past_n: 3 means 3 items; SAMPI_POSITION_SAME
+   means no items, because the token, which ends a generation, left the position as it was; -5 means 3 items of a
+   grammar that was waiting for a trigger (-2 - n). */
 #define SAMPI_POSITION_SAME (-1)
 static int32_t sampi_grammar_position_size(int32_t n)
 {

@@ -82,8 +82,8 @@ static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size
     return SAMP_OK;
 }
 
-/* Returns the node for one code point in one of n ranges, or, if `negated`, in none of them. If the expression has edges
-   of words, characters of words and others become groups of their own. */
+/* Returns the node for one code point in one of n ranges, or, if `negated`, in none of them. If the expression has
+   edges of words, characters of words and others become groups of their own. */
 static sampi_node sampi_regex_chars(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     const uint32_t(*words)[2];
@@ -182,8 +182,8 @@ static sampi_node sampi_regex_set(sampi_reader *r, int32_t first, bool negated)
                              negated);
 }
 
-/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S \p \P, whose ranges are then
-   appended to r->parts. */
+/* Reads one end of a range within [ ]. Returns its code point; or -1 after \d \w \s \D \W \S \p \P, whose ranges are
+   then appended to r->parts. */
 static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
 {
     int64_t c;

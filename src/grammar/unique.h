@@ -1,6 +1,6 @@
 /* ---- grammars: values that must differ ----
-   The items of an array with uniqueItems are calls of one rule (SAMPI_UNIQUE_ITEM), and the array is one too. So are the
-   names of an object, and the object, where minProperties counts names that the schema does not list. The states
+   The items of an array with uniqueItems are calls of one rule (SAMPI_UNIQUE_ITEM), and the array is one too. So are
+   the names of an object, and the object, where minProperties counts names that the schema does not list. The states
    know nothing of it, so they do not depend on the items that came. Where bytes are read one by one, the text of the
    array is at hand, and each new item is compared with those before it: an item that came before may not end, and no
    item may begin so that it can only become one of them. What a mask leaves out because of it: repeated.h.
@@ -36,8 +36,8 @@ static int32_t sampi_grammar_behind_value(const uint8_t *text, int32_t end, int3
     return i;
 }
 
-/* Finds the next item of an array, or name of an object, in the text from *at on. Sets *from to its beginning and *at to its end. Returns false
-   if there is none before `end`. */
+/* Finds the next item of an array, or name of an object, in the text from *at on. Sets *from to its beginning and *at
+   to its end. Returns false if there is none before `end`. */
 static bool sampi_grammar_next_value(const uint8_t *text, int32_t end, int32_t *at, int32_t *from)
 {
     int32_t i = *at;
@@ -77,8 +77,8 @@ static int sampi_grammar_compare_value(const uint8_t *value, int32_t n_value, co
 }
 
 /* Compares the item that begins at byte `item` of the text, as far as it was read, with an earlier one. If it is the
-   beginning of that, or equal, the earlier one's place is pushed on the stack. *how becomes the larger one of itself and
-   the result. */
+   beginning of that, or equal, the earlier one's place is pushed on the stack. *how becomes the larger one of itself
+   and the result. */
 static void sampi_grammar_compare_item(sampi_matcher *m, int32_t from, int32_t to, int32_t item, int *how)
 {
     const uint8_t *text = (const uint8_t *)m->text.data;
@@ -115,8 +115,8 @@ static int sampi_grammar_unique_of(const sampi_matcher *m, const sampi_frame *f)
     return sampi_grammar_rule_at(&m->d.tree, f->rule)->unique;
 }
 
-/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is, or the object of whose
-   members it is a name; -1 if it is none. */
+/* Returns the byte of the text where the array begins whose item the frame (a call of a rule) is, or the object of
+   whose members it is a name; -1 if it is none. */
 static int32_t sampi_grammar_array_of(const sampi_matcher *m, int32_t frame)
 {
     const sampi_frame *f = sampi_grammar_frame_at(m, frame);

@@ -11,8 +11,8 @@
      of them. Otherwise it has the rank before it and one more. If a longer token leads to another new place, the rank
      is higher by one. So a text of known masks is followed for a while, and then given up.
 
-   All places share the matcher's frames and edges. Their items lie in the array of its earlier positions, so a new cache
-   gives them new numbers (sampi_grammar_renumber_position). The work ends where the cache has no room and cannot
+   All places share the matcher's frames and edges. Their items lie in the array of its earlier positions, so a new
+   cache gives them new numbers (sampi_grammar_renumber_position). The work ends where the cache has no room and cannot
    become larger: nothing that is kept is dropped for it. */
 
 enum { SAMPI_WARM_RANKS = 8, SAMPI_WARM_PLACES = 1 << 12 };
@@ -150,8 +150,8 @@ static void sampi_grammar_warm_named(sampi_warming *w, int32_t rank)
     m->items.n = m->n_now;
 }
 
-/* Returns whether three quarters of the room in the cache are used: the rest is left to the texts, which would otherwise
-   wait for a new cache soon. */
+/* Returns whether three quarters of the room in the cache are used: the rest is left to the texts, which would
+   otherwise wait for a new cache soon. */
 static bool sampi_grammar_warm_fills(const sampi_matcher *m)
 {
     int32_t room[4], used[4];
@@ -214,8 +214,8 @@ static sampi_warming *sampi_grammar_warming_make(sampi_shared *h, int *status)
     return NULL;
 }
 
-/* Visits places until `budget` steps are done. *steps gets their number. Returns 1 if there is more to do, 0 if there is
-   not, or a status. */
+/* Visits places until `budget` steps are done. *steps gets their number. Returns 1 if there is more to do, 0 if there
+   is not, or a status. */
 static int sampi_grammar_warm_visit(sampi_warming *w, int64_t budget, int64_t *steps)
 {
     enum { SOME = 256 }; /* a mask that takes more steps than this is news */

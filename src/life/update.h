@@ -39,9 +39,9 @@ static SAMPI_COLD void sampi_life_take_over_states(const sampi_sampler *fresh, c
 }
 
 /* Decides where members that were added by hand go in the new list: n_before [i] of such a member becomes the number of
-   new members, of n, that come before it. It follows the new member that replaces the nearest member before it (of those
-   that are replaced). Members directly in front of the last old member, which selects, stay directly in front of the
-   last new one. */
+   new members, of n, that come before it. It follows the new member that replaces the nearest member before it (of
+   those that are replaced). Members directly in front of the last old member, which selects, stay directly in front of
+   the last new one. */
 static SAMPI_COLD void sampi_life_find_places(const sampi_sampler *c, int32_t n, int32_t *n_before)
 {
     int32_t last = c->u.chain.n - 1, first = 0, place = 0;

@@ -1,6 +1,6 @@
 /* ---- requests: what is wanted beside the tokens ----
-   Reads the fields of a request that ask for log-probabilities, the support or the entropy, into samp_request. They change
-   no token, so a caller without a samp_request may ignore them. */
+   Reads the fields of a request that ask for log-probabilities, the support or the entropy, into samp_request. They
+   change no token, so a caller without a samp_request may ignore them. */
 
 /* Reads a whole number from -1, or null's absence, to *n. */
 static SAMPI_COLD int sampi_request_count(sampi_request_reader *reader, int32_t node, int32_t *n)

@@ -126,8 +126,8 @@ static void sampi_row_array_logprobs(samp_token_data_array *cur, samp_token toke
     sampi_row_finish_set(set, n, sums);
 }
 
-/* Checks what is asked of one distribution of n tokens: numbers and ids in their ranges, memory for what is asked. A bad
-   request is the status of its row alone. */
+/* Checks what is asked of one distribution of n tokens: numbers and ids in their ranges, memory for what is asked. A
+   bad request is the status of its row alone. */
 static int sampi_row_check_set(const samp_logprob_set *set, size_t n)
 {
     const int32_t most = SAMP_MAX_TOP_LOGPROBS;

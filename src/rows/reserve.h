@@ -1,6 +1,6 @@
 /* ---- memory for a draw ----
-   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. Slices and searches lay out their
-   memory in the same way. */
+   samp_reserve: allocates a sampler's workspace (rows/work.h) for rows of a given size. Slices and searches lay out
+   their memory in the same way. */
 
 /* A block of memory that several arrays share. Its layout is written once and gone through twice: the first pass counts
    bytes, the second gives each array its place. */

@@ -7,8 +7,8 @@
 
    The token is always the one that the steps would select, because thresholds come from the same integers and doubles.
    If a sampler needs a sum over the whole row, the kernel `sweep` estimates the sum. The estimate is used only if both
-   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 the row becomes an
-   array after the first top_k or min_p, or at once, and >>llama continues on the array.
+   ends of its error bound lead to the same tokens; otherwise the exact sum is computed. Under MT19937 the row becomes
+   an array after the first top_k or min_p, or at once, and >>llama continues on the array.
 
    THE LIFE OF A ROW. A row takes the following shapes from top to bottom. It goes back only if a function has kept a
    copy of its record (sampi_row):

@@ -1,7 +1,7 @@
 /* ---- the support ----
-   Writes what a chain has left to draw from: the tokens whose weight is not 0, by ascending id, their log-probabilities,
-   and their share of the model's distribution. The weights of the model's distribution, whose sum is that share, are
-   read from the row as it was given. */
+   Writes what a chain has left to draw from: the tokens whose weight is not 0, by ascending id, their
+   log-probabilities, and their share of the model's distribution. The weights of the model's distribution, whose sum is
+   that share, are read from the row as it was given. */
 
 /* A walk over the tokens of a support, by ascending id. */
 typedef struct sampi_support {
@@ -34,8 +34,8 @@ static sampi_support sampi_row_open_support(const sampi_job *job, const sampi_su
     return support;
 }
 
-/* Returns the sum of the weights that n tokens, at most a tile, have in the row as given. A custom sampler may leave any
-   id. */
+/* Returns the sum of the weights that n tokens, at most a tile, have in the row as given. A custom sampler may leave
+   any id. */
 static uint64_t sampi_row_given_mass(const sampi_job *job, const int32_t *id, size_t n)
 {
     float raw[SAMPI_TILE];

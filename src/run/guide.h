@@ -1,6 +1,6 @@
 /* ---- classifier-free guidance ----
-   samp_guide: the logits of two rows become those of one, which is as far from the second as `scale` says. Both rows are
-   read by tiles of 256 with the sums of the kernels, which are exact; so the result is the same on every machine. */
+   samp_guide: the logits of two rows become those of one, which is as far from the second as `scale` says. Both rows
+   are read by tiles of 256 with the sums of the kernels, which are exact; so the result is the same on every machine. */
 
 /* Adds up a row: *all = ln of the sum of e^l. Returns a status. */
 static int sampi_guide_sum(const float *x, size_t n, double *all)

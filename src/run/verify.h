@@ -8,8 +8,8 @@
    s->draft points to a record on samp_verify's stack. samp_verify sets it in all samplers of the chain before it
    samples a row, and sets it to NULL in all of them before it returns. */
 
-/* Checks a draft: are tokens and ids in the vocabulary, probabilities in [0, 1], and requests for log-probabilities good?
-   All rows are checked before
+/* Checks a draft: are tokens and ids in the vocabulary, probabilities in [0, 1], and requests for log-probabilities
+   good? All rows are checked before
    anything is drawn, so that a bad draft changes no state. Returns a status. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {

@@ -15,8 +15,8 @@ typedef struct sampi_tail {
     samp_token token[20];
 } sampi_tail;
 
-/* A token with which a breaker can begin. If `tail` is -1, the token contains the whole breaker; otherwise the tokens of
-   that tail must follow. */
+/* A token with which a breaker can begin. If `tail` is -1, the token contains the whole breaker; otherwise the tokens
+   of that tail must follow. */
 typedef struct sampi_head {
     samp_token token;
     int32_t tail;

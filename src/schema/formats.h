@@ -325,8 +325,8 @@ static SAMPI_COLD void sampi_schema_count_node(sampi_schema *x, sampi_vec *reach
     at[i].n += n;
 }
 
-/* Returns how many texts a regular node has, or `most` if it has more. Derivatives are deterministic, so each text leads
-   to one node: the nodes behind texts of one byte, of two bytes and so on are counted. */
+/* Returns how many texts a regular node has, or `most` if it has more. Derivatives are deterministic, so each text
+   leads to one node: the nodes behind texts of one byte, of two bytes and so on are counted. */
 static SAMPI_COLD int32_t sampi_schema_n_texts(sampi_schema *x, sampi_node node, int32_t most)
 {
     sampi_deriver *d = &x->deriver;

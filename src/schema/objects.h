@@ -461,8 +461,8 @@ static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o,
 
 /* Returns the node of an object. minProperties counts different names. A name that is not listed may come twice, unless
    `unique` is set; so a minProperties that needs two such members beside witnesses (required members without listed
-   names) is refused, unless witnesses whose names have different kinds are enough. With the option "ordered", witnesses come behind the listed members. But if
-   by_kind is set, members come in any order. */
+   names) is refused, unless witnesses whose names have different kinds are enough. With the option "ordered", witnesses
+   come behind the listed members. But if by_kind is set, members come in any order. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
@@ -566,8 +566,8 @@ static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 }
 
 /* Also sets by_kind if minProperties can be reached only with more than one witness (required member without a listed
-   name); the witnesses' names must then differ. Without witnesses, where the matcher can compare names, sets unique if it
-   needs more than one name that is not listed. */
+   name); the witnesses' names must then differ. Without witnesses, where the matcher can compare names, sets unique if
+   it needs more than one name that is not listed. */
 static SAMPI_COLD void sampi_object_distinguish(sampi_schema *x, sampi_object *o)
 {
     int32_t n_required = 0;

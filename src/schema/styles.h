@@ -2,8 +2,9 @@
    Some models write the arguments of a tool call as tags: <parameter=city>Rome</parameter>. A style is the form of such
    tags. The whole value is an object; each of its members is a tag with the member's name and its value. A string is
    written as it is, without quotes and escapes; every other value as JSON. In a nested style, arrays and objects within
-   the value are tags too. A reader finds the end of a value by the end of the tag, so no value contains that text. White
-   space may come between tags, and around each value; it is not a part of a value, except of a string's that may be any.
+   the value are tags too. A reader finds the end of a value by the end of the tag, so no value contains that text.
+   White space may come between tags, and around each value; it is not a part of a value, except of a string's that may
+   be any.
 
    While x->raw is true, sets of strings have the strings as they are. sampi_schema_style_turn changes between that
    and JSON. */

@@ -156,8 +156,8 @@ static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 }
 
 /* Adds the texts that satisfy a JSON schema to the tree, and returns their node. The options are the parameter `root`
-   of samp_grammar_init, or, if it is not NULL, `words`. If the text is not a schema or cannot be expressed, the function
-   fills *error and returns a status. */
+   of samp_grammar_init, or, if it is not NULL, `words`. If the text is not a schema or cannot be expressed, the
+   function fills *error and returns a status. */
 static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                                const sampi_schema_words *words, samp_grammar_error *error)
 {

@@ -36,8 +36,8 @@ static double sampi_unmask_random(const samp_unmask_params *u, const samp_logits
     return ((double)(random[0] >> 12) + 0.5) / 4503599627370496.0;
 }
 
-/* Returns what positions are ordered by where they are drawn: Gumbel's noise, so that the n largest are n that are drawn
-   one after the other, each in proportion to e^(measure / temp). Both confidences are measured by p. */
+/* Returns what positions are ordered by where they are drawn: Gumbel's noise, so that the n largest are n that are
+   drawn one after the other, each in proportion to e^(measure / temp). Both confidences are measured by p. */
 static double sampi_unmask_key(const samp_unmask_params *u, double certainty, double random)
 {
     const bool by_p = u->rule == SAMP_UNMASK_CONFIDENCE || u->rule == SAMP_UNMASK_RAW_CONFIDENCE;

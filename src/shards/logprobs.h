@@ -1,7 +1,8 @@
 /* ---- shards: log-probabilities ----
    When the token is known, log-probabilities take two more rounds: for the row as given and for the distribution of the
-   draw; the support's tokens one more, or one for each 2,048. This file has the answers of a slice, the reading of merged answers, and the end of a row. The chain accepts
-   the token only when all numbers are known, so that nothing can fail afterwards. */
+   draw; the support's tokens one more, or one for each 2,048. This file has the answers of a slice, the reading of
+   merged answers, and the end of a row. The chain accepts the token only when all numbers are known, so that nothing
+   can fail afterwards. */
 
 /* Writes the ids of a slice's tokens, from `first` on, and turns -0 into +0. It works in blocks that compilers
    vectorise. */

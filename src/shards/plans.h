@@ -144,8 +144,8 @@ static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
     return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
-/* Makes the list what typical keeps, if all of that is in the list, and returns its length; otherwise 0. Tokens that are
-   not in the list come after its last one, if that is below the mean. */
+/* Makes the list what typical keeps, if all of that is in the list, and returns its length; otherwise 0. Tokens that
+   are not in the list come after its last one, if that is below the mean. */
 static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];

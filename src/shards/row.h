@@ -30,8 +30,8 @@ typedef struct sampi_end {
     double floor;         /* tokens with a logit of at least this are kept too */
 } sampi_end;
 
-/* The numbers from which log-probabilities follow: the maximum and the sums of a distribution, the token's logit, and the
-   number of tokens before it; how many tokens have weight, and the support's mass in the distribution. */
+/* The numbers from which log-probabilities follow: the maximum and the sums of a distribution, the token's logit, and
+   the number of tokens before it; how many tokens have weight, and the support's mass in the distribution. */
 typedef struct sampi_logprob_facts {
     float max, logit;
     uint64_t z, before, s, n, mass;

@@ -24,8 +24,8 @@ static sampi_shard_plan sampi_shard_plan_of(sampi_kind kind)
     return plans[kind];
 }
 
-/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does, and one whose plan asks for
-   a tail, a beginning, Zipf's sums or ties. */
+/* Does a chain have a sampler that may want all tokens listed? A sampler without a plan does, and one whose plan asks
+   for a tail, a beginning, Zipf's sums or ties. */
 static bool sampi_wants_all(const sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;

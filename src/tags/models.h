@@ -1,6 +1,6 @@
 /* ---- structural tags: models' tool calls ----
-   How models write their calls of tools, as templates of structural tags; samp_builtin_tag fills in the tools. A template
-   is JSON with ' instead of ", ` instead of \", and these marks:
+   How models write their calls of tools, as templates of structural tags; samp_builtin_tag fills in the tools. A
+   template is JSON with ' instead of ", ` instead of \", and these marks:
      %T   the tags of all tools, separated by commas; each is the model's template of a call
      %N   in a call: the tool's name;   %P   the schema of its parameters
      %+X ... %.   only with X;   %-X ... %.   only without it.   X is T: there are tools; R: "required"; O: "one"; K:

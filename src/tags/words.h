@@ -96,8 +96,8 @@ static SAMPI_COLD bool sampi_tags_same_token(const sampi_tags *g, int32_t a, int
            sampi_schema_doc(&g->x, a)->text == sampi_schema_doc(&g->x, b)->text;
 }
 
-/* Returns a TOKEN node that excludes the tokens of a format: those in the member "exclude_tokens", and the one that ends
-   the tag around the format; 0 if there is none. */
+/* Returns a TOKEN node that excludes the tokens of a format: those in the member "exclude_tokens", and the one that
+   ends the tag around the format; 0 if there is none. */
 static SAMPI_COLD sampi_node sampi_tags_excluded_tokens(sampi_tags *g, int32_t node, sampi_tags_end end)
 {
     const int32_t list = sampi_tags_member(g, node, "exclude_tokens");

@@ -1,7 +1,7 @@
 /* ==================================================================================================== >>json
-   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR, SAMPLING_PEERS or SAMPLING_VOCAB). The files in text/ read UTF-8 and
-   JSON (RFC 8259, strictly), and report errors by line and column. This file has the structs and the errors; the
-   readers follow in text/strings.h, text/values.h and text/documents.h.
+   Readers of grammars, schemas and requests (SAMPLING_GRAMMAR, SAMPLING_PEERS or SAMPLING_VOCAB). The files in text/
+   read UTF-8 and JSON (RFC 8259, strictly), and report errors by line and column. This file has the structs and the
+   errors; the readers follow in text/strings.h, text/values.h and text/documents.h.
 
    A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
    beforehand. Each string gets a number, and equal strings get the same one. A member is found by a hash of its object

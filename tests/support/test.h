@@ -301,4 +301,17 @@ static inline void test_ordered_(const samp_token_data_array *cur, const char *f
 }
 #define assert_ordered(cur) test_ordered_((cur), __FILE__, __LINE__)
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* A text whose tokens are bytes. -1: one is refused; else is it complete? */
+static inline int test_fares(const samp_vocab_index *index, const samp_grammar *g, const char *text)
+{
+    samp_sampler *s = samp_init_grammar(index, g);
+    int result = 0;
+    for (; *text && result == 0; text++) result = samp_accept(s, (uint8_t)*text);
+    result = result ? -1 : samp_grammar_is_complete(s);
+    samp_free(s);
+    return result;
+}
+#endif
+
 #endif /* TEST_H */

@@ -8,17 +8,6 @@
 #include "tests/support/small_index.h"
 #include "tests/support/test.h"
 
-/* -1: a byte of the text is refused; else is it complete? */
-static int fares(const samp_grammar *g, const char *text)
-{
-    samp_sampler *s = samp_init_grammar(vocab_index, g);
-    int result = 0;
-    for (; *text && result == 0; text++) result = samp_accept(s, (uint8_t)*text);
-    result = result ? -1 : samp_grammar_is_complete(s);
-    samp_free(s);
-    return result;
-}
-
 static samp_grammar *read_style(const char *style, const char *schema, const char *options, samp_grammar_error *error)
 {
     static char text[1 << 13];
@@ -258,11 +247,11 @@ TEST(test_texts)
         samp_grammar *g = read_style(cases[i].style, cases[i].schema, "", &error);
         if (!g) test_fail(__FILE__, __LINE__, "%s %s\n%s", cases[i].style, cases[i].schema, error.message);
         for (int k = 0; k < 8 && cases[i].good[k]; k++)
-            if (fares(g, cases[i].good[k]) != 1)
+            if (test_fares(vocab_index, g, cases[i].good[k]) != 1)
                 test_fail(__FILE__, __LINE__, "%s %s\n%s is refused", cases[i].style, cases[i].schema,
                           cases[i].good[k]);
         for (int k = 0; k < 9 && cases[i].bad[k]; k++)
-            if (fares(g, cases[i].bad[k]) == 1)
+            if (test_fares(vocab_index, g, cases[i].bad[k]) == 1)
                 test_fail(__FILE__, __LINE__, "%s %s\n%s is taken", cases[i].style, cases[i].schema, cases[i].bad[k]);
         samp_grammar_free(g);
     }
@@ -289,11 +278,11 @@ TEST(test_options)
             "qwen_xml", OF("\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"array\"}", ",\"required\":[\"a\",\"b\"]"),
             cases[i].options, &error);
         assert_non_null(g);
-        assert_num(fares(g, P("a", "1") P("b", "[1]")), 1);
-        assert_num(fares(g, P("b", "[1]") P("a", "1")), cases[i].other);
-        assert_num(fares(g, "\n" P("a", "\n1\n") "\n" P("b", "\n[1]\n") "\n"), cases[i].line);
-        assert_num(fares(g, P("a", "1") "\n\n" P("b", "[1]")), cases[i].lines);
-        assert_num(fares(g, P("a", "1") P("b", "[ 1]")), cases[i].json);
+        assert_num(test_fares(vocab_index, g, P("a", "1") P("b", "[1]")), 1);
+        assert_num(test_fares(vocab_index, g, P("b", "[1]") P("a", "1")), cases[i].other);
+        assert_num(test_fares(vocab_index, g, "\n" P("a", "\n1\n") "\n" P("b", "\n[1]\n") "\n"), cases[i].line);
+        assert_num(test_fares(vocab_index, g, P("a", "1") "\n\n" P("b", "[1]")), cases[i].lines);
+        assert_num(test_fares(vocab_index, g, P("a", "1") P("b", "[ 1]")), cases[i].json);
         samp_grammar_free(g);
     }
 }
@@ -475,11 +464,11 @@ TEST(test_models)
         samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
         if (!g) test_fail(__FILE__, __LINE__, "%s: %s\n%s", cases[i].model, error.message, text);
         for (int k = 0; k < 4 && cases[i].good[k]; k++)
-            if (fares(g, cases[i].good[k]) != 1)
+            if (test_fares(vocab_index, g, cases[i].good[k]) != 1)
                 test_fail(__FILE__, __LINE__, "%s %s\n%s is refused\n%s", cases[i].model, cases[i].options,
                           cases[i].good[k], text);
         for (int k = 0; k < 5 && cases[i].bad[k]; k++)
-            if (fares(g, cases[i].bad[k]) == 1)
+            if (test_fares(vocab_index, g, cases[i].bad[k]) == 1)
                 test_fail(__FILE__, __LINE__, "%s %s\n%s is taken", cases[i].model, cases[i].options,
                           cases[i].bad[k]);
         samp_grammar_free(g);
@@ -840,7 +829,7 @@ TEST(test_random)
             naive_read(document.text, &value);
             m.n = 0;
             say_json(&m, &value);
-            const bool wanted = fares(json, m.text) == 1;
+            const bool wanted = test_fares(vocab_index, json, m.text) == 1;
             bool taken = false;
             unsigned ways = 1;
             for (unsigned code = 0; code < ways && ways <= 256; code++) {
@@ -849,10 +838,10 @@ TEST(test_random)
                 m.ways = 1;
                 say_members(&m, s, &value);
                 if (m.ways > ways) ways = m.ways;
-                taken |= fares(g, m.text) == 1;
+                taken |= test_fares(vocab_index, g, m.text) == 1;
                 if (code % 16 == 0)
                     for (int changes = 0; changes < 3; changes++) {
-                        const int is_value = judge(s, m.text, &is), way = fares(g, m.text);
+                        const int is_value = judge(s, m.text, &is), way = test_fares(vocab_index, g, m.text);
                         n_judged += is_value != UNKNOWN;
                         n_taken += way == 1;
                         if (way == 1 && is_value == WRONG)

@@ -55,17 +55,6 @@ static samp_grammar *read_tags(const char *text, const char *options)
     return g;
 }
 
-/* -1: a byte of the text is refused; else is it complete? */
-static int fares(const samp_grammar *g, const char *text)
-{
-    samp_sampler *s = samp_init_grammar(vocab_index, g);
-    int result = 0;
-    for (; *text && result == 0; text++) result = samp_accept(s, (uint8_t)*text);
-    result = result ? -1 : samp_grammar_is_complete(s);
-    samp_free(s);
-    return result;
-}
-
 #define FORMAT(text) "{\"type\":\"structural_tag\",\"format\":" text "}"
 #define X_OR_YY      "{\"type\":\"json_schema\",\"json_schema\":{\"enum\":[\"x\",\"yy\"]}}"
 #define A            "{\"type\":\"const_string\",\"value\":\"a\"}"
@@ -181,9 +170,9 @@ TEST(test_texts)
             const char *const *text = kind == 0 ? cases[i].good : kind == 1 ? cases[i].begun : cases[i].bad;
             const int want = kind == 0 ? 1 : kind == 1 ? 0 : -1;
             for (int k = 0; k < (kind == 1 ? 4 : 5) && text[k]; k++)
-                if (fares(g, text[k]) != want)
+                if (test_fares(vocab_index, g, text[k]) != want)
                     test_fail(__FILE__, __LINE__, "%s\n\"%s\" is %d, not %d", cases[i].tags, text[k],
-                              fares(g, text[k]), want);
+                              test_fares(vocab_index, g, text[k]), want);
         }
         samp_grammar_free(g);
     }
@@ -212,9 +201,9 @@ TEST(test_options)
         snprintf(format, sizeof format, json, cases[i].order);
         snprintf(text, sizeof text, FORMAT("%s"), format);
         samp_grammar *g = read_tags(text, cases[i].options);
-        assert_num(fares(g, "{\"a\":1,\"b\":2}"), cases[i].in_order);
-        assert_num(fares(g, "{\"b\":2,\"a\":1}"), cases[i].other);
-        assert_num(fares(g, "{\"a\": 1, \"b\": 2}"), cases[i].spaced);
+        assert_num(test_fares(vocab_index, g, "{\"a\":1,\"b\":2}"), cases[i].in_order);
+        assert_num(test_fares(vocab_index, g, "{\"b\":2,\"a\":1}"), cases[i].other);
+        assert_num(test_fares(vocab_index, g, "{\"a\": 1, \"b\": 2}"), cases[i].spaced);
         samp_grammar_free(g);
     }
 }
