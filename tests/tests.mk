@@ -315,13 +315,25 @@ test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema/schema_suite.sh ./$< $(B)/suite
 
 ## test-schemas-ajv: documents made by random walks under 1,000 schemas of SCHEMAS are valid to ajv (npm) (WALKS=10)
-test-schemas-ajv: $(B)/schema_walks | deps-npm
+test-schemas-ajv: $(B)/schema_walks $(B)/ajv/node_modules
 	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas-ajv: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
 	@$(UNPACK_SCHEMAS)
-	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 \
-	  > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
 	@./$< 1000 $(or $(WALKS),10) $(B)/schemas.jsonl > $(B)/schema_walks.jsonl
 	@node tests/schema/schema_ajv.mjs $(B)/ajv/node_modules $(B)/schema_walks.jsonl
+
+$(B)/ajv/node_modules: | $(B) deps-npm
+	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 \
+	  > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
+
+## test-schema-mutants: documents of the official suite, changed at random, judged here as by ajv (npm) (MUTANTS=250000, SEED=1)
+test-schema-mutants: test-schema-suite $(B)/ajv/node_modules
+	@sh tests/schema/schema_mutants.sh ./$(B)/schema_files $(B)/suite $(B)/ajv/node_modules $(or $(MUTANTS),250000) $(or $(SEED),1)
+
+## test-regex-suite: regular expressions and texts of RE2's and AT&T's suites (in Go's source), judged here as by node (EVERY=5)
+test-regex-suite: $(B)/schema_files | deps-npm deps-go
+	@node tests/schema/regex_suite.mjs "$$(go env GOROOT)/src/regexp/testdata" $(or $(EVERY),5) > $(B)/regex_suite.jsonl
+	@status=0; ./$< -n $(B)/regex_suite.jsonl > $(B)/regex_suite.log || status=1; ! grep '^ACCEPTED\|^REJECTED\|^STATUS' $(B)/regex_suite.log || status=1; \
+	  tail -n 1 $(B)/regex_suite.log; exit $$status
 
 $(B)/schema_walks: tests/schema/schema_walks.c tests/support/schema_cases.h tests/support/source.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
@@ -546,7 +558,7 @@ ports_PARTS := test-arm64 test-ports-short test-msvc test-wasm test-mpi
 ship_PARTS := test-demo test-play test-namespace test-readme test-bindings ship-python ship-npm ship-c test-package test-plots test-bench test-single toc budget-code walk
 CI_PARTS := $(foreach g,$(GROUPS),$($g_PARTS))
 # and what only make ci-long plays of each
-correctness_LONG := ci-gpu-long lint-long test-compile-long test-flags-long test-mutants test-sharing-mutants test-gpu-mutants test-sanitize-long \
+correctness_LONG := test-schema-mutants test-regex-suite ci-gpu-long lint-long test-compile-long test-flags-long test-mutants test-sharing-mutants test-gpu-mutants test-sanitize-long \
   test-threads-long test-valgrind-long test-full-long test-fast-long test-watermark-full test-slow-ways-long
 peers_LONG := parity parity-grammar test-llama-old
 ports_LONG := test-ports
@@ -581,6 +593,6 @@ timed/%:
   test-watermark test-watermark-full bench-watermark test-slow-ways-long \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-threads-long test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-sharing-mutants test-fast-long test-schemas \
-  test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \
+  test-schema-suite test-schema-mutants test-regex-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \
   parity-grammar parity-grammar-small test-mpi bench-mpi test-play bench-wasm test-digest test-ports test-ports-short test-msvc \
   test-wasm toc budget budget-code walk format ci ci-long

@@ -8,7 +8,7 @@
    matcher, which is slow. Prints the schemas that are refused, with the reason, and each document that is judged wrong;
    the last line is
 
-       schemas N compiled N passed N invalid_accepted N compile_ms_mean X compile_ms_max X
+       schemas N compiled N passed N documents N invalid_accepted N compile_ms_mean X compile_ms_max X
 
    It exits with 1 if an invalid document was accepted, or if both matchers do not agree. */
 #define _POSIX_C_SOURCE 200809L
@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static long n_schemas, n_compiled, n_passed, n_accepted, n_differ;
+static long n_schemas, n_compiled, n_passed, n_documents, n_accepted, n_differ;
 static double ms_sum, ms_max;
 static bool use_naive = true;
 
@@ -78,6 +78,7 @@ static void play(const schema_case *c)
     bool passed = true;
     for (size_t i = 0; i < c->n_documents; i++) passed &= judge(g, c->name, &c->documents[i]);
     n_compiled++;
+    n_documents += (long)c->n_documents;
     n_passed += passed;
     samp_grammar_free(g);
 }
@@ -93,8 +94,8 @@ int main(int argc, char **argv)
         else
             schema_cases(argv[i], draft, play);
     }
-    printf("schemas %ld compiled %ld passed %ld invalid_accepted %ld compile_ms_mean %.3f compile_ms_max %.1f\n",
-           n_schemas, n_compiled, n_passed, n_accepted, n_schemas ? ms_sum / (double)n_schemas : 0, ms_max);
+    printf("schemas %ld compiled %ld passed %ld documents %ld invalid_accepted %ld compile_ms_mean %.3f compile_ms_max %.1f\n",
+           n_schemas, n_compiled, n_passed, n_documents, n_accepted, n_schemas ? ms_sum / (double)n_schemas : 0, ms_max);
     if (n_differ) printf("the matchers differ on %ld documents\n", n_differ);
     return n_accepted || n_differ;
 }

@@ -2,7 +2,7 @@
 # What targets need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
 # WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), wasm (make play), play (make
 # test-play), ports (make test-ports), windows (make test-msvc), compilers (make test-flags-long), plots (make plots), ship (make ship-test), site (make site),
-# valgrind, npm, or gcc-offload-nvptx, gcc-offload-amdgcn.
+# go (make test-regex-suite), valgrind, npm, or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -42,9 +42,11 @@ EOF
     plots_list
 }
 # what make ship-test uses besides
+go_list() { echo "golang-go command -v go"; }
 site_list() { echo "pandoc command -v pandoc"; }
 ship_list() {
     site_list
+    go_list
     play_list
     npm_list
     cat <<'EOF'
@@ -55,7 +57,6 @@ gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
 cargo                    command -v cargo
-golang-go                command -v go
 meson                    command -v meson
 ninja-build              command -v ninja
 abigail-tools            command -v abidiff
@@ -112,7 +113,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | mpi | wasm | play | ports | windows | compilers | plots | valgrind | npm | ship | site) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | wasm | play | ports | windows | compilers | plots | valgrind | npm | ship | site | go) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 
