@@ -7,9 +7,9 @@
 
 # C's type, as declared() writes it, in Rust.
 function in_rust(type, member,    base, is_const, shape, n, word, i, made) {
-    if (match(type, /\[[0-9]+\]$/)) { # text within a struct
+    if (match(type, /\[[0-9]+\]$/)) { # a text or a list within a struct
         shape = substr(type, RSTART + 1, RLENGTH - 2)
-        return "[c_char; " shape "]"
+        return "[" in_rust(substr(type, 1, RSTART - 1)) "; " shape "]"
     }
     gsub(/\*/, " * ", type)
     n = split(type, word, / +/)

@@ -6,6 +6,7 @@
 #define SAMPLING_WATERMARK
 #define SAMPLING_STOP
 #define SAMPLING_SEARCH
+#define SAMPLING_PEERS
 #include <stdlib.h>
 #include "sampling.h"
 

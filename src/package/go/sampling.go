@@ -230,37 +230,16 @@ type Chain struct{ *Sampler }
 
 // NewChain makes the usual chain, with settings by name, the members of samp_params. vocab may be nil, if no grammar follows. Grammars
 // stand in front.
-func NewChain(settings map[string]string, vocab *Vocab, grammars ...*Grammar) (*Chain, error) {
-	own := C.samp_settings_init()
-	defer C.samp_settings_free(own)
-	var field *C.char
-	for name, value := range settings {
-		if err := byteZero(name, value); err != nil {
-			return nil, err
-		}
-		n, v := C.CString(name), C.CString(value)
-		var err error
-		if status := C.samp_settings_set(own, n, v, &field); status < 0 {
-			err = failed(status, field) // which may be n itself
-		}
-		C.free(unsafe.Pointer(v))
-		C.free(unsafe.Pointer(n))
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := done(C.samp_settings_use_vocab(own, vocab.pointer())); err != nil {
-		return nil, err
-	}
-	params := C.samp_settings_params(own)
-	if status := C.samp_check_params(params, &field); status < 0 {
-		return nil, failed(status, field)
-	}
-	s, err := made(C.samp_chain_from_params(params, nil), vocab)
+func NewChain(of map[string]string, vocab *Vocab, grammars ...*Grammar) (*Chain, error) {
+	own, err := settings(of, vocab)
 	if err != nil {
 		return nil, err
 	}
-	chain := &Chain{s}
+	defer C.samp_settings_free(own)
+	chain, err := chainOf(own, vocab)
+	if err != nil {
+		return nil, err
+	}
 	for i, grammar := range grammars {
 		first, err := NewGrammar(vocab, grammar)
 		if err == nil {
@@ -797,9 +776,12 @@ func NewText(vocab *Vocab, stops ...string) (*Text, error) {
 	list, free := texts(stops)
 	defer free()
 	var status C.int
-	raw := C.samp_text_init(vocab.pointer(), list, C.size_t(len(stops)), nil, &status)
+	return textOf(C.samp_text_init(vocab.pointer(), list, C.size_t(len(stops)), nil, &status), vocab, &status)
+}
+
+func textOf(raw *C.samp_text, vocab *Vocab, status *C.int) (*Text, error) {
 	if raw == nil {
-		return nil, named(status, "stops")
+		return nil, named(*status, "stops")
 	}
 	t := &Text{raw, vocab}
 	runtime.SetFinalizer(t, func(t *Text) { C.samp_text_free(t.raw) })

@@ -254,3 +254,62 @@ func TestUnmask(t *testing.T) {
 	_, err = UnmaskCount(false, 4, 4, 4)
 	fails(t, err, "")
 }
+
+func TestThinkingSchedulesAndSequences(t *testing.T) {
+	vocab, flat := letters(), []float32{0, .1, .2, .3}
+	greedy := func(first *Sampler, err error) (said []Token) {
+		t.Helper()
+		equal(t, err, nil)
+		chain := Must(EmptyChain())
+		equal(t, chain.Push(first), nil)
+		equal(t, chain.Push(Must(NewGreedy())), nil)
+		for len(said) < 5 {
+			said = append(said, Must(chain.Sample(flat)))
+		}
+		return said
+	}
+	spans := []Thinking{{Start: []Token{0}, End: []Token{1, 2}}}
+	equal(t, greedy(NewThinking(vocab, spans, 2, 0, ThinkingPlan{})), []Token{3, 3, 1, 2, 3})
+	loop := UsualLoop
+	loop.MinPeriod = 1
+	equal(t, greedy(NewThinking(vocab, spans, 2, 0, ThinkingPlan{Ends: [][]Token{{3}}, Loop: &loop})), []Token{3, 3, 3, 3, 3})
+	_, err := NewThinking(nil, spans, 2, 1, ThinkingPlan{})
+	equal(t, err.(*Error).Field, "open")
+
+	at := func(when Schedule) []Token {
+		return greedy(NewSchedule(when, nil, Must(NewSuppressedTokens([]Token{3}))))
+	}
+	equal(t, at(Schedule{From: 1, To: 3}), []Token{3, 2, 2, 3, 3})
+	equal(t, at(Schedule{Until: []Token{2}}), []Token{2, 3, 3, 3, 3})
+	bans := Must(EmptyChain())
+	equal(t, bans.Push(Must(NewSuppressedTokens([]Token{3}))), nil)
+	equal(t, bans.Push(Must(NewSuppressedTokens([]Token{2}))), nil)
+	equal(t, greedy(NewSchedule(Schedule{To: 1}, nil, bans.Sampler)), []Token{1, 3, 3, 3, 3})
+	_, err = NewSchedule(Schedule{From: 2, To: 1}, nil, Must(NewGreedy()))
+	fails(t, err, "")
+	_, err = NewSchedule(Schedule{}, nil, nil)
+	fails(t, err, "sampler")
+
+	equal(t, greedy(NewBannedSequences([][]Token{{3, 3}, {2, 2}}, 0)), []Token{3, 2, 3, 2, 3})
+	equal(t, greedy(NewSequenceBias([]Sequence{{[]Token{3, 1}, 9}, {[]Token{0}, -1}})), []Token{3, 1, 3, 1, 3})
+}
+
+func TestRequests(t *testing.T) {
+	vocab := letters()
+	request := Must(NewRequest(VLLM, `{"prompt": "x", "temperature": 0, "stop": ["b"], "min_tokens": 2, "logprobs": 3}`, nil, nil, vocab))
+	equal(t, []any{request.MinTokens, request.Top, request.Logprobs, request.Seeded}, []any{2, 3, true, false})
+	chain, text := Must(request.Chain()), Must(request.Text(vocab))
+	equal(t, Must(chain.Sample([]float32{1, 3, 2, 0})), 1)
+	for _, token := range []Token{0, 0, 1} {
+		_, state, err := text.Push(token)
+		equal(t, []any{state == Stopped, err}, []any{token == 1, nil})
+	}
+	_, err := NewRequest(OpenAI, `{"top_p": 2}`, nil, nil, nil)
+	equal(t, err.(*Error).Field, "top_p")
+	fails(t, err, "top_p: ")
+	_, err = NewRequest(VLLM, `{"no_such": 1}`, nil, nil, nil)
+	fails(t, err, "no_such")
+	request = Must(NewRequest(VLLM, `{"no_such": 1, "logprob_token_ids": [5, 9]}`, []string{"no_such"}, map[string]string{"seed": "7"}, nil))
+	equal(t, request.LogprobIDs, []Token{5, 9})
+	Must(request.Chain())
+}

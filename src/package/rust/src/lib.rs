@@ -21,9 +21,14 @@
 //! An object is for one thread at a time, and may move to another; a `Vocab` and a `Grammar` serve any number at once.
 //! The module `ffi` has all functions of C, whose contracts are in sampling.h.
 
+mod constraints;
 pub mod ffi;
+mod requests;
 mod samplers;
 
+pub use constraints::{Area, Loop, Ramp, Schedule, Thinking, ThinkingPlan, Unit};
+use requests::Settings;
+pub use requests::{Peer, Request};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 use std::os::raw::{c_char, c_int};
@@ -241,33 +246,7 @@ impl<'a> Chain<'a> {
     }
 
     fn of(settings: &[(&str, &str)], vocab: Option<&'a Vocab>) -> Result<Self> {
-        struct Settings(*mut ffi::samp_settings);
-        impl Drop for Settings {
-            fn drop(&mut self) {
-                unsafe { ffi::samp_settings_free(self.0) }
-            }
-        }
-        let own = Settings(unsafe { ffi::samp_settings_init() });
-        let (mut field, mut status) = (ptr::null(), 0);
-        for (name, value) in settings {
-            let (name_text, value) = (text(name)?, text(value)?);
-            let status = unsafe { ffi::samp_settings_set(own.0, name_text.as_ptr(), value.as_ptr(), &mut field) };
-            if status < 0 {
-                return Err(Error::new(status, field)); // which may be name_text itself
-            }
-        }
-        unsafe {
-            if let Some(vocab) = vocab {
-                done(ffi::samp_settings_use_vocab(own.0, vocab.raw))?;
-            }
-            let params = ffi::samp_settings_params(own.0);
-            let wrong = ffi::samp_check_params(params, &mut field);
-            if wrong < 0 {
-                return Err(Error::new(wrong, field));
-            }
-            let raw = ffi::samp_chain_from_params(params, &mut status);
-            if raw.is_null() { Err(Error::new(status, ptr::null())) } else { Sampler::made(raw).map(Chain) }
-        }
+        Settings::new(settings, vocab)?.chain()
     }
 
     /// A chain of no samplers yet.

@@ -1,5 +1,6 @@
 // What the crate promises; that what is borrowed must live is a test of the compiler, in the crate's first comment.
-use sampling::{ffi, takes, unmask_count, Batch, BeamParams, Beams, Chain, Draft, Grammar, Logits, Matcher, Ngram, Sampler, State, Text, Unmask, UnmaskRule, Vocab, Want};
+use sampling::{ffi, takes, unmask_count, Batch, BeamParams, Beams, Chain, Draft, Grammar, Logits, Loop, Matcher, Ngram, Peer, Request};
+use sampling::{Sampler, Schedule, State, Text, Thinking, ThinkingPlan, Unmask, UnmaskRule, Vocab, Want};
 
 const ROW: [f32; 3] = [1.0, 3.0, 2.0];
 
@@ -188,4 +189,55 @@ fn masked_positions_are_filled() {
     assert!(Unmask::default().step(&all, chains).is_err() && drawn(1).step(&of(&rows[..6], 3), chains).is_err());
     assert_eq!([10, 7, 4, 2].iter().zip(0..).map(|(&left, step)| unmask_count(true, left, step, 4).unwrap()).collect::<Vec<_>>(), [3, 3, 2, 2]);
     assert!(unmask_count(false, 4, 4, 4).is_err());
+}
+
+#[test]
+fn thinking_schedules_and_sequences() {
+    let (vocab, flat) = (letters(), [0.0, 0.1, 0.2, 0.3]);
+    let greedy = |first: Sampler<'_>| -> Vec<i32> {
+        let mut chain = Chain::empty().unwrap();
+        chain.push(first).unwrap();
+        chain.push(Sampler::greedy().unwrap()).unwrap();
+        (0..5).map(|_| chain.sample(&flat).unwrap()).collect()
+    };
+    let spans = [Thinking { start: &[0], end: &[1, 2], ..Thinking::default() }];
+    let limited = |plan: &ThinkingPlan| greedy(Sampler::thinking(Some(&vocab), &spans, 2, Some(0), plan).unwrap());
+    assert_eq!(limited(&ThinkingPlan::default()), [3, 3, 1, 2, 3]);
+    assert_eq!(limited(&ThinkingPlan { repeats: Some(Loop { min_period: 1, ..Loop::default() }), ends: &[&[3]], ..ThinkingPlan::default() }), [3; 5]);
+    assert_eq!(Sampler::thinking(None, &spans, 2, Some(1), &ThinkingPlan::default()).err().unwrap().field.as_deref(), Some("open"));
+
+    let ban = || Sampler::suppressed_tokens(&[3]).unwrap();
+    let at = |when: Schedule| greedy(Sampler::schedule(&when, None, ban()).unwrap());
+    assert_eq!(at(Schedule { from: 1, to: 3, ..Schedule::default() }), [3, 2, 2, 3, 3]);
+    assert_eq!(at(Schedule { until: &[2], ..Schedule::default() }), [2, 3, 3, 3, 3]);
+    let mut hot = Chain::empty().unwrap();
+    hot.push(ban()).unwrap();
+    hot.push(Sampler::suppressed_tokens(&[2]).unwrap()).unwrap();
+    assert_eq!(greedy(Sampler::schedule(&Schedule { to: 1, ..Schedule::default() }, None, hot.into()).unwrap()), [1, 3, 3, 3, 3]);
+    assert!(Sampler::schedule(&Schedule { from: 2, to: 1, ..Schedule::default() }, None, ban()).is_err());
+
+    assert_eq!(greedy(Sampler::banned_sequences(&[&[3, 3], &[2, 2]], 0).unwrap()), [3, 2, 3, 2, 3]);
+    assert_eq!(greedy(Sampler::sequence_bias(&[(&[3, 1], 9.0), (&[0], -1.0)]).unwrap()), [3, 1, 3, 1, 3]);
+}
+
+#[test]
+fn requests_of_other_programs() {
+    let vocab = letters();
+    let json = r#"{"prompt": "x", "temperature": 0, "stop": ["b"], "min_tokens": 2, "logprobs": 3}"#;
+    let request = Request::new(Peer::Vllm, json, &[], &[], Some(&vocab)).unwrap();
+    assert_eq!((request.asks.min_tokens, request.asks.n_top, request.asks.logprobs, request.asks.seeded), (2, 3, true, false));
+    let (mut chain, mut text) = (request.chain().unwrap(), request.text(&vocab).unwrap());
+    assert_eq!(chain.sample(&[1.0, 3.0, 2.0, 0.0]).unwrap(), 1);
+    for token in [0, 0] {
+        assert_eq!(text.push(token).unwrap().0, State::GoesOn);
+    }
+    assert_eq!(text.push(1).unwrap().0, State::Stopped);
+    let wrong = |peer, json: &str| Request::new(peer, json, &[], &[], None).err().unwrap();
+    let error = wrong(Peer::OpenAi, r#"{"top_p": 2}"#);
+    assert_eq!((error.status, error.field.as_deref()), (ffi::SAMP_E_RANGE, Some("top_p")));
+    assert!(error.to_string().starts_with("top_p: ") && wrong(Peer::Ollama, "{").status == ffi::SAMP_E_FORMAT);
+    assert_eq!(wrong(Peer::Vllm, r#"{"no_such": 1}"#).status, ffi::SAMP_E_NAME);
+    assert!(Request::new(Peer::Vllm, r#"{"no_such": 1}"#, &["no_such"], &[("seed", "7")], None).unwrap().chain().is_ok());
+    let ids = Request::new(Peer::Vllm, r#"{"logprob_token_ids": [5, 9]}"#, &[], &[], None).unwrap().asks;
+    assert_eq!(ids.logprob_ids[..ids.n_logprob_ids as usize], [5, 9]);
 }
