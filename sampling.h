@@ -227,98 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10748 watermark/text.h                27609 grammar/accepting.h
-     326 api/config.h                    10934 watermark/draw.h                27978 grammar/history.h
-     357 api/types.h                     11139 samplers/mirostat.h             28084 grammar/waiting.h
-     679 api/missing.h                   11362 samplers/adaptive_p.h           28397 grammar/repeated.h
-     693 api/old_names.h                 11511 samplers/ras.h                  28475 grammar/room.h
-     707 api/sample.h                    11574 samplers/replay.h               28868 grammar/sampler.h
-     909 api/chains.h                    11625 samplers/custom.h               29124 grammar/warming.h
-    1215 api/samplers.h                  11674 config/describe.h               29366 grammar/forced.h
-    1609 api/gumbel.h                    11843 config/from_params.h            29572 grammar/hooks.h
-    1638 api/operator.h                  11899 config/orders.h                 29693 schema/head.h
-    1697 api/kv.h                        12171 config/numbers.h                29909 schema/errors.h
-    1894 api/llama_cpp.h                 12316 config/set.h                    30025 schema/collections.h
-    1942 api/text_error.h                12492 config/texts.h                  30062 schema/references.h
-    1961 api/grammar.h                   12671 config/settings.h               30385 schema/strings.h
-    2339 api/shards.h                    12786 life/rollback.h                 30451 schema/numbers.h
-    2452 api/peers.h                     13025 life/chain.h                    30673 schema/sets.h
-    2598 api/drafts.h                    13322 life/members.h                  30955 schema/formats.h
-    2757 api/constraints.h               13432 life/update.h                   31311 schema/scalars.h
-    3160 api/watermark.h                 13603 life/copy.h                     31638 schema/styles.h
-    3334 api/stop.h                      13772 rows/row.h                      31796 schema/goals.h
-    3474 api/vocab.h                     13972 rows/reserve.h                  32104 schema/tagged.h
-    3517 api/search.h                    14052 rows/pieces.h                   32178 schema/alternatives.h
-    3699 api/parts.h                     14161 rows/compact.h                  32732 schema/objects.h
-    3751 base/switches.h                 14341 rows/sums.h                     33362 schema/arrays.h
-    4054 base/random.h                   14472 rows/changes.h                  33727 schema/satisfiable.h
-    4074 base/mt19937.h                  14549 rows/cuts.h                     33897 schema/whole.h
-    4146 base/exact.h                    15011 rows/typical.h                  34080 tags/head.h
-    4363 base/bits128.h                  15321 rows/tail_free.h                34209 tags/words.h
-    4439 base/elements.h                 15389 rows/selecting.h                34326 tags/inside.h
-    4565 watermark/colours.h             15533 rows/mirostat.h                 34470 tags/formats.h
-    4628 kernels/llama_cpp/contract.h    15613 watermark/rows.h                34923 tags/models.h
-    4650 kernels/contract.h              15723 rows/flat.h                     35172 grammar/grammars.h
-    4736 kernels/scalar.h                15797 rows/logprobs.h                 35240 peers/tables.h
-    4940 kernels/llama_cpp/scalar.h      15943 rows/support.h                  35699 peers/values.h
-    4949 kernels/sets.h                  16089 rows/step.h                     36195 peers/llama_server.h
-    4998 kernels/vectors.h               16106 run/apply.h                     36263 peers/stops.h
-    5080 kernels/avx512.h                16172 run/writing.h                   36322 peers/wishes.h
-    5165 kernels/avx2.h                  16272 run/arrays.h                    36364 peers/fields.h
-    5229 kernels/sse2.h                  16360 run/walk.h                      36675 peers/requests.h
-    5246 kernels/neon.h                  16468 run/again.h                     36883 vocab/pieces.h
-    5269 kernels/wasm.h                  16533 run/finish.h                    37061 vocab/tokenizer_json.h
-    5285 kernels/generic.h               16574 run/draw.h                      37279 vocab/gguf.h
-    5305 kernels/shared.h                16662 run/sample.h                    37454 shards/head.h
-    5429 kernels/passes.h                16801 run/explain.h                   37539 shards/bytes.h
-    6113 kernels/llama_cpp/passes.h      16916 watermark/making.h              37636 shards/merging.h
-    6165 kernels/check.h                 17137 watermark/tails.h               37925 shards/row.h
-    6187 kernels/dispatch.h              17234 watermark/detect.h              38048 shards/answers.h
-    6386 core/thresholds.h               17459 run/verify.h                    38492 shards/logprobs.h
-    6481 core/array.h                    17564 run/batch.h                     38750 shards/taking.h
-    6896 core/table.h                    17750 run/replay.h                    38887 shards/asking.h
-    7067 core/windows.h                  17835 run/guide.h                     39017 shards/prefix.h
-    7155 constraints/record.h            17876 life/state.h                    39240 shards/plans.h
-    7225 watermark/record.h              18037 operator/weights.h              39686 samplers/plans.h
-    7244 rows/work.h                     18112 operator/search.h               39948 shards/way.h
-    7277 life/past.h                     18243 operator/run.h                  40094 shards/memory.h
-    7336 core/record.h                   18403 kv/cells.h                      40157 shards/batch.h
-    7501 core/plans.h                    18427 kv/making.h                     40561 drafts/head.h
-    7527 core/fields.h                   18647 kv/slot.h                       40612 drafts/block.h
-    7624 core/owners.h                   18779 kv/sequences.h                  40794 drafts/tree.h
-    7691 core/mt19937.h                  18909 kv/data.h                       40917 drafts/relaxed.h
-    7746 core/no_mt19937.h               19038 kv/update.h                     40998 drafts/ngram.h
-    7770 core/making.h                   19156 kv/state.h                      41134 search/head.h
-    7928 core/streams.h                  19355 llama_cpp/functions.h           41341 search/rows.h
-    7964 life/state_fields.h             19417 llama_cpp/object.h              41424 search/states.h
-    8052 samplers/llama_cpp.h            19470 llama_cpp/vocabulary.h          41511 search/beams.h
-    8192 samplers/logit_bias.h           19545 text/reading.h                  41894 search/unmask.h
-    8276 samplers/patch.h                19651 text/strings.h                  42040 text/automaton.h
-    8324 samplers/penalties.h            19749 text/values.h                   42111 grammar/patterns.h
-    8466 samplers/dry.h                  19903 text/documents.h                42257 constraints/automaton.h
-    8998 samplers/cut.h                  19976 grammar/head.h                  42296 constraints/making.h
-    9018 samplers/top_n_sigma.h          19980 grammar/tree.h                  42547 constraints/sampler.h
-    9154 samplers/top_k.h                20662 grammar/building.h              42636 constraints/constructors.h
-    9209 samplers/tail_free.h            21137 grammar/places.h                43004 constraints/patterns.h
-    9326 samplers/typical.h              21320 grammar/finishing.h             43094 constraints/looking.h
-    9387 samplers/top_p.h                21632 grammar/reading.h               43164 constraints/thinking.h
-    9423 samplers/min_p.h                21724 grammar/gbnf.h                  43407 constraints/schedule.h
-    9459 samplers/by_sums.h              22020 grammar/unicode.h               43490 constraints/accepting.h
-    9588 samplers/top_h.h                22230 grammar/regex.h                 43671 constraints/drawing.h
-    9638 samplers/min_k.h                22697 grammar/derivatives.h           43910 constraints/state.h
-    9697 samplers/xtc.h                  23420 grammar/searching.h             43975 constraints/kind.h
-    9818 samplers/infill.h               23709 grammar/vocabulary.h            44034 constraints/top_p_decay.h
-    9925 samplers/temperature.h          24163 grammar/triggers.h              44113 constraints/timestamps.h
-   10094 samplers/smoothing.h            24641 grammar/matcher.h               44308 constraints/accessors.h
-   10175 samplers/softmax.h              24958 grammar/cache.h                 44415 stop/head.h
-   10204 samplers/drafted.h              25242 grammar/moving.h                44480 stop/search.h
-   10229 samplers/greedy.h               25695 grammar/visits.h                44601 stop/making.h
-   10259 samplers/choose.h               25986 grammar/states.h                44758 stop/text.h
-   10345 samplers/ratio.h                26164 grammar/unique.h                44910 stop/patterns.h
-   10409 samplers/draw.h                 26328 grammar/items.h                 44982 stop/settings.h
-   10499 samplers/dist.h                 26463 grammar/masks.h                 45013 core/kinds.h
-   10525 samplers/gumbel.h               26717 grammar/runs.h                  45055 base/restore.h
-   10635 watermark/function.h            26933 grammar/entries.h               45068 api/license.h
+       2 api/opening.h                   10935 watermark/draw.h                28085 grammar/waiting.h
+     327 api/config.h                    11140 samplers/mirostat.h             28398 grammar/repeated.h
+     358 api/types.h                     11363 samplers/adaptive_p.h           28476 grammar/room.h
+     680 api/missing.h                   11512 samplers/ras.h                  28869 grammar/sampler.h
+     694 api/old_names.h                 11575 samplers/replay.h               29125 grammar/warming.h
+     708 api/sample.h                    11626 samplers/custom.h               29367 grammar/forced.h
+     910 api/chains.h                    11675 config/describe.h               29573 grammar/hooks.h
+    1216 api/samplers.h                  11844 config/from_params.h            29694 schema/head.h
+    1610 api/gumbel.h                    11900 config/orders.h                 29910 schema/errors.h
+    1639 api/operator.h                  12172 config/numbers.h                30026 schema/collections.h
+    1698 api/kv.h                        12317 config/set.h                    30063 schema/references.h
+    1895 api/llama_cpp.h                 12493 config/texts.h                  30386 schema/strings.h
+    1943 api/text_error.h                12672 config/settings.h               30452 schema/numbers.h
+    1962 api/grammar.h                   12787 life/rollback.h                 30674 schema/sets.h
+    2340 api/shards.h                    13026 life/chain.h                    30956 schema/formats.h
+    2453 api/peers.h                     13323 life/members.h                  31312 schema/scalars.h
+    2599 api/drafts.h                    13433 life/update.h                   31639 schema/styles.h
+    2758 api/constraints.h               13604 life/copy.h                     31797 schema/goals.h
+    3161 api/watermark.h                 13773 rows/row.h                      32105 schema/tagged.h
+    3335 api/stop.h                      13973 rows/reserve.h                  32179 schema/alternatives.h
+    3475 api/vocab.h                     14053 rows/pieces.h                   32733 schema/objects.h
+    3518 api/search.h                    14162 rows/compact.h                  33363 schema/arrays.h
+    3700 api/parts.h                     14342 rows/sums.h                     33728 schema/satisfiable.h
+    3752 base/switches.h                 14473 rows/changes.h                  33898 schema/whole.h
+    4055 base/random.h                   14550 rows/cuts.h                     34081 tags/head.h
+    4075 base/mt19937.h                  15012 rows/typical.h                  34210 tags/words.h
+    4147 base/exact.h                    15322 rows/tail_free.h                34327 tags/inside.h
+    4364 base/bits128.h                  15390 rows/selecting.h                34471 tags/formats.h
+    4440 base/elements.h                 15534 rows/mirostat.h                 34924 tags/models.h
+    4566 watermark/colours.h             15614 watermark/rows.h                35173 grammar/grammars.h
+    4629 kernels/llama_cpp/contract.h    15724 rows/flat.h                     35241 peers/head.h
+    4651 kernels/contract.h              15798 rows/logprobs.h                 35338 peers/values.h
+    4737 kernels/scalar.h                15944 rows/support.h                  35852 peers/llama_server.h
+    4941 kernels/llama_cpp/scalar.h      16090 rows/step.h                     35921 peers/stops.h
+    4950 kernels/sets.h                  16107 run/apply.h                     35967 peers/wishes.h
+    4999 kernels/vectors.h               16173 run/writing.h                   36014 peers/fields.h
+    5081 kernels/avx512.h                16273 run/arrays.h                    36280 peers/tables.h
+    5166 kernels/avx2.h                  16361 run/walk.h                      36584 peers/requests.h
+    5230 kernels/sse2.h                  16469 run/again.h                     36788 vocab/pieces.h
+    5247 kernels/neon.h                  16534 run/finish.h                    36966 vocab/tokenizer_json.h
+    5270 kernels/wasm.h                  16575 run/draw.h                      37184 vocab/gguf.h
+    5286 kernels/generic.h               16663 run/sample.h                    37359 shards/head.h
+    5306 kernels/shared.h                16802 run/explain.h                   37444 shards/bytes.h
+    5430 kernels/passes.h                16917 watermark/making.h              37541 shards/merging.h
+    6114 kernels/llama_cpp/passes.h      17138 watermark/tails.h               37830 shards/row.h
+    6166 kernels/check.h                 17235 watermark/detect.h              37953 shards/answers.h
+    6188 kernels/dispatch.h              17460 run/verify.h                    38397 shards/logprobs.h
+    6387 core/thresholds.h               17565 run/batch.h                     38655 shards/taking.h
+    6482 core/array.h                    17751 run/replay.h                    38792 shards/asking.h
+    6897 core/table.h                    17836 run/guide.h                     38922 shards/prefix.h
+    7068 core/windows.h                  17877 life/state.h                    39145 shards/plans.h
+    7156 constraints/record.h            18038 operator/weights.h              39591 samplers/plans.h
+    7226 watermark/record.h              18113 operator/search.h               39853 shards/way.h
+    7245 rows/work.h                     18244 operator/run.h                  39999 shards/memory.h
+    7278 life/past.h                     18404 kv/cells.h                      40062 shards/batch.h
+    7337 core/record.h                   18428 kv/making.h                     40466 drafts/head.h
+    7502 core/plans.h                    18648 kv/slot.h                       40517 drafts/block.h
+    7528 core/fields.h                   18780 kv/sequences.h                  40699 drafts/tree.h
+    7625 core/owners.h                   18910 kv/data.h                       40822 drafts/relaxed.h
+    7692 core/mt19937.h                  19039 kv/update.h                     40903 drafts/ngram.h
+    7747 core/no_mt19937.h               19157 kv/state.h                      41039 search/head.h
+    7771 core/making.h                   19356 llama_cpp/functions.h           41246 search/rows.h
+    7929 core/streams.h                  19418 llama_cpp/object.h              41329 search/states.h
+    7965 life/state_fields.h             19471 llama_cpp/vocabulary.h          41416 search/beams.h
+    8053 samplers/llama_cpp.h            19546 text/reading.h                  41799 search/unmask.h
+    8193 samplers/logit_bias.h           19652 text/strings.h                  41945 text/automaton.h
+    8277 samplers/patch.h                19750 text/values.h                   42016 grammar/patterns.h
+    8325 samplers/penalties.h            19904 text/documents.h                42162 constraints/automaton.h
+    8467 samplers/dry.h                  19977 grammar/head.h                  42201 constraints/making.h
+    8999 samplers/cut.h                  19981 grammar/tree.h                  42452 constraints/sampler.h
+    9019 samplers/top_n_sigma.h          20663 grammar/building.h              42541 constraints/constructors.h
+    9155 samplers/top_k.h                21138 grammar/places.h                42909 constraints/patterns.h
+    9210 samplers/tail_free.h            21321 grammar/finishing.h             42999 constraints/looking.h
+    9327 samplers/typical.h              21633 grammar/reading.h               43069 constraints/thinking.h
+    9388 samplers/top_p.h                21725 grammar/gbnf.h                  43312 constraints/schedule.h
+    9424 samplers/min_p.h                22021 grammar/unicode.h               43395 constraints/accepting.h
+    9460 samplers/by_sums.h              22231 grammar/regex.h                 43576 constraints/drawing.h
+    9589 samplers/top_h.h                22698 grammar/derivatives.h           43815 constraints/state.h
+    9639 samplers/min_k.h                23421 grammar/searching.h             43880 constraints/kind.h
+    9698 samplers/xtc.h                  23710 grammar/vocabulary.h            43939 constraints/top_p_decay.h
+    9819 samplers/infill.h               24164 grammar/triggers.h              44018 constraints/timestamps.h
+    9926 samplers/temperature.h          24642 grammar/matcher.h               44213 constraints/accessors.h
+   10095 samplers/smoothing.h            24959 grammar/cache.h                 44320 stop/head.h
+   10176 samplers/softmax.h              25243 grammar/moving.h                44385 stop/search.h
+   10205 samplers/drafted.h              25696 grammar/visits.h                44506 stop/making.h
+   10230 samplers/greedy.h               25987 grammar/states.h                44663 stop/text.h
+   10260 samplers/choose.h               26165 grammar/unique.h                44815 stop/patterns.h
+   10346 samplers/ratio.h                26329 grammar/items.h                 44887 stop/settings.h
+   10410 samplers/draw.h                 26464 grammar/masks.h                 44918 core/kinds.h
+   10500 samplers/dist.h                 26718 grammar/runs.h                  44960 base/restore.h
+   10526 samplers/gumbel.h               26934 grammar/entries.h               44973 api/license.h
+   10636 watermark/function.h            27610 grammar/accepting.h
+   10749 watermark/text.h                27979 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -35237,60 +35238,9 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #ifdef SAMPLING_PEERS_DECLARED
-/* ---- src/peers/tables.h ---- */
+/* ---- src/peers/head.h ---- */
 /* =================================================================================================== >>peers
   Reads requests of other programs, the peers (SAMPLING_PEERS). */
-
-/* The meanings of a field's value. A neutral value is a value that asks for nothing. */
-typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,  /* a number, which becomes the member's value */
-    SAMPI_PEER_HEAT,    /* vLLM's temperature: 0, or at least 0.01 */
-    SAMPI_PEER_COLD,    /* SGLang's temperature, which counts as 0 if it is below 1e-6 */
-    SAMPI_PEER_SEED,    /* a whole number; -1 means no seed, if lo is -1 */
-    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with the flag PAIRS also [[id, bias or false]] */
-    SAMPI_PEER_BAN,     /* [id], a list of tokens that get a bias of -infinity */
-    SAMPI_PEER_STRINGS, /* dry_breakers: [text], a list of texts */
-    SAMPI_PEER_ORDER,   /* llama-server's samplers: a list of names, or a text of letters */
-    SAMPI_PEER_SAMPLE,  /* true: draw a token; false: select the most likely token */
-    /* a field that is refused unless its value is neutral: `usual`, or if that is "", an empty value */
-    SAMPI_PEER_NEUTRAL,
-    SAMPI_PEER_PLAIN,    /* a format of answers; {"type": "text"} and "" are neutral */
-    SAMPI_PEER_CHOICE,   /* the tool to call; "auto" and "none" are neutral */
-    SAMPI_PEER_THINKING, /* the limit of thinking in tokens, or -1 for no limit */
-    /* the limit of thinking in Anthropic's object: enabled, with budget_tokens; disabled; adaptive */
-    SAMPI_PEER_THOUGHT,
-    /* the limit of thinking in SGLang's object, its member thinking_budget; other members are not read */
-    SAMPI_PEER_CUSTOM,
-    SAMPI_PEER_CALLS,  /* the tool to call in Anthropic's form; {"type": "auto"} and {"type": "none"} are neutral */
-    SAMPI_PEER_CONFIG, /* Anthropic's output_config; an effort alone is neutral */
-    SAMPI_PEER_TOOLS,  /* a list of tools, refused if a tool that may be called is strict or has a grammar */
-    /* an object with fields of the same table: those with the flag INSIDE, or all (with ANYWHERE) */
-    SAMPI_PEER_OPTIONS,
-    /* what ends the text, for samp_text_from_settings (peers/stops.h): texts, regular expressions, tokens; whether the
-       stop is shown; whether end tokens are ignored; how many tokens come before an end */
-    SAMPI_PEER_STOPS,
-    SAMPI_PEER_STOP_PATTERNS,
-    SAMPI_PEER_STOP_TOKENS,
-    SAMPI_PEER_STOP_SHOWN,
-    SAMPI_PEER_ENDLESS,
-    SAMPI_PEER_LEAST,
-    SAMPI_PEER_GUIDANCE, /* the scale of classifier-free guidance; 1 is none */
-    /* beam search: whether there is one; beams, groups, answers; penalties of length and diversity; early_stopping */
-    SAMPI_PEER_SEARCH,
-    SAMPI_PEER_BEAMS,
-    SAMPI_PEER_GROUPS,
-    SAMPI_PEER_ANSWERS,
-    SAMPI_PEER_LENGTH,
-    SAMPI_PEER_DIVERSITY,
-    SAMPI_PEER_EARLY,
-    /* what is wanted beside the tokens (peers/wishes.h) */
-    SAMPI_PEER_LOGPROBS,
-    SAMPI_PEER_TOP_LOGPROBS,
-    SAMPI_PEER_PROMPT_LOGPROBS,
-    SAMPI_PEER_LOGPROB_IDS,
-    SAMPI_PEER_SUPPORT,
-    SAMPI_PEER_ENTROPY
-} sampi_peer_means;
 
 /* Flags of a field's row. */
 enum {
@@ -35310,6 +35260,9 @@ enum {
     SAMPI_PEER_EMPTY = 4096,  /* an empty text in a list is left out; without this flag it is refused */
     SAMPI_PEER_MASKS = 8192,  /* the end tokens are also masked (samp_request.mask_ends) */
     SAMPI_PEER_WAITS = 16384, /* before so many tokens no string stops the text either */
+    SAMPI_PEER_HEAT = 32768,  /* a number above 0 and below 0.01 counts as 0.01 */
+    SAMPI_PEER_COLD = 65536,  /* a number below 1e-6 counts as 0 */
+    SAMPI_PEER_BANS = 131072, /* a list of tokens that get a bias of -infinity */
     SAMPI_PEER_INSIDE_EMPTY = SAMPI_PEER_INSIDE | SAMPI_PEER_EMPTY,
     SAMPI_PEER_ONE_EMPTY = SAMPI_PEER_ONE | SAMPI_PEER_EMPTY,
     SAMPI_PEER_OPEN_OUTPUT_BEHIND = SAMPI_PEER_OPEN | SAMPI_PEER_OUTPUT | SAMPI_PEER_BEHIND,
@@ -35319,332 +35272,32 @@ enum {
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
-typedef struct sampi_peer_field {
+typedef struct sampi_request_reader sampi_request_reader;
+typedef struct sampi_peer_field sampi_peer_field;
+
+struct sampi_peer_field {
     const char *name;  /* the name in a request; NULL if the row is only a default of the program */
     const char *param; /* the member of samp_params that the field sets, or NULL */
-    uint16_t means;    /* a sampi_peer_means */
-    uint16_t how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_WAITS */
+    size_t place;      /* where in the reader the function puts the value, if it serves several fields */
+    /* reads the value at a node; returns a status */
+    int (*read)(sampi_request_reader *, int32_t node, const sampi_peer_field *);
+    unsigned how;      /* flags: SAMPI_PEER_OPEN ... SAMPI_PEER_BANS */
     const char *usual; /* the default, as a text for samp_settings_set; NULL for this library's default */
     double lo, hi;
-} sampi_peer_field;
+};
 
 #define SAMPI_MOST            ((double)FLT_MAX)
 #define SAMPI_PEER_MOST_BEAMS 4096 /* as samp_beam_params has it */
-/* clang-format off */
-#define SAMPI_PEER_IS(name, param, how, usual, lo, hi) \
-    { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_##how, usual, lo, hi }
-#define SAMPI_PEER_ELSE(param, usual) { NULL, param, SAMPI_PEER_NUMBER, 0, usual, 0, 0 }
-#define SAMPI_PEER_ONLY(name, usual) { name, NULL, SAMPI_PEER_NEUTRAL, 0, usual, 0, 0 }
-#define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
-    { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
-
-/* Rows that several programs have, from OpenAI's API. */
-#define SAMPI_PEER_PENALTIES \
-    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2), \
-    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2)
-#define SAMPI_PEER_FORMS \
-    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0), \
-    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0), \
-    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0)
-
-/* The fields of OpenAI's API reference. */
-static const sampi_peer_field SAMPI_OPENAI[] = {
-    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
-    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
-    SAMPI_PEER_PENALTIES,
-    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
-    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
-    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
-    SAMPI_PEER_FORMS,
-    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
-    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
-    SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 128),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* The fields of vLLM's SamplingParams (post_init, verify_args, from_optional). */
-static const sampi_peer_field SAMPI_VLLM[] = {
-    { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
-    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, SAMPI_MOST),
-    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
-    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_PENALTIES,
-    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
-    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
-    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
-    SAMPI_PEER_FORMS,
-    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
-    SAMPI_PEER_ONLY("structured_outputs", NULL),
-    SAMPI_PEER_ONLY("guided_json", NULL),
-    SAMPI_PEER_ONLY("guided_regex", NULL),
-    SAMPI_PEER_ONLY("guided_choice", NULL),
-    SAMPI_PEER_ONLY("guided_grammar", NULL),
-    SAMPI_PEER_ONLY("allowed_token_ids", NULL),
-    SAMPI_PEER_ONLY("bad_words", ""),
-    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
-    SAMPI_PEER_DOES("stop_token_ids", NULL, STOP_TOKENS, NONE, 0, 0),
-    SAMPI_PEER_DOES("include_stop_str_in_output", NULL, STOP_SHOWN, NONE, 0, 0),
-    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
-    SAMPI_PEER_DOES("min_tokens", NULL, LEAST, WAITS, 0, INT32_MAX),
-    SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
-    SAMPI_PEER_DOES("use_beam_search", NULL, SEARCH, NONE, 0, 0),
-    SAMPI_PEER_DOES("n", NULL, ANSWERS, NONE, 1, 16384),
-    SAMPI_PEER_DOES("logprobs", NULL, LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("top_logprobs", NULL, TOP_LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("prompt_logprobs", NULL, PROMPT_LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("logprob_token_ids", NULL, LOGPROB_IDS, NONE, 0, 0),
-    SAMPI_PEER_DOES("sampling_mask", NULL, SUPPORT, NONE, 0, 0),
-    SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_ONLY("watermarking", "false"),
-    SAMPI_PEER_ONLY("logits_processors", NULL),
-    SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
-    SAMPI_PEER_ONLY("extra_args", ""),
-    SAMPI_PEER_ONLY("vllm_xargs", ""),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* The fields and defaults of transformers' GenerationConfig. */
-static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
-    SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
-    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, SAMPI_MOST),
-    SAMPI_PEER_ELSE("top_k_ties", "1"),
-    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
-    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
-    SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
-    /* transformers ignores other values */
-    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f),
-    SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
-    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
-    SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
-    SAMPI_PEER_DOES("num_beams", NULL, BEAMS, NONE, 1, SAMPI_PEER_MOST_BEAMS),
-    SAMPI_PEER_DOES("num_beam_groups", NULL, GROUPS, NONE, 1, SAMPI_PEER_MOST_BEAMS),
-    SAMPI_PEER_DOES("num_return_sequences", NULL, ANSWERS, NONE, 1, INT32_MAX),
-    SAMPI_PEER_DOES("length_penalty", NULL, LENGTH, NONE, -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_DOES("diversity_penalty", NULL, DIVERSITY, NONE, 0, SAMPI_MOST),
-    SAMPI_PEER_DOES("early_stopping", NULL, EARLY, NONE, 0, 0),
-    SAMPI_PEER_ONLY("penalty_alpha", "0"),
-    SAMPI_PEER_ONLY("dola_layers", NULL),
-    SAMPI_PEER_ONLY("constraints", NULL),
-    SAMPI_PEER_ONLY("force_words_ids", NULL),
-    SAMPI_PEER_ONLY("top_h", NULL),
-    SAMPI_PEER_ONLY("encoder_repetition_penalty", "1"),
-    SAMPI_PEER_ONLY("no_repeat_ngram_size", "0"),
-    SAMPI_PEER_ONLY("encoder_no_repeat_ngram_size", "0"),
-    SAMPI_PEER_ONLY("bad_words_ids", NULL),
-    SAMPI_PEER_ONLY("sequence_bias", ""),
-    SAMPI_PEER_ONLY("begin_suppress_tokens", ""),
-    SAMPI_PEER_ONLY("forced_bos_token_id", NULL),
-    SAMPI_PEER_ONLY("forced_eos_token_id", NULL),
-    SAMPI_PEER_ONLY("exponential_decay_length_penalty", NULL),
-    SAMPI_PEER_ONLY("min_length", "0"),
-    SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
-    SAMPI_PEER_DOES("stop_strings", NULL, STOPS, ONE, 0, 0),
-    SAMPI_PEER_DOES("eos_token_id", NULL, STOP_TOKENS, ONE, 0, 0),
-    SAMPI_PEER_DOES("guidance_scale", NULL, GUIDANCE, NONE, -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_ONLY("watermarking_config", NULL),
-    SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
-    SAMPI_PEER_ONLY("speculation_type", NULL),
-    SAMPI_PEER_ONLY("token_healing", "false"),
-    SAMPI_PEER_ONLY("remove_invalid_values", "false"),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* The fields of llama-server's completions (server-schema.cpp), with the defaults of common_params_sampling. */
-static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
-    SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", OURS, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
-    SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
-    SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
-    SAMPI_PEER_IS("top_n_sigma", "top_n_sigma", NONE, "-1", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
-    SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
-    SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
-    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", 0, INT32_MAX),
-    SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", OURS, "0", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
-    SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
-    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", 0, INT32_MAX),
-    SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", STRINGS, NONE, 0, 0),
-    SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
-    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", OURS, "5", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", OURS, "0.1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
-    SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
-    SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
-    SAMPI_PEER_DOES("seed", "seed", SEED, 32_BITS, -1, 0),
-    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
-    SAMPI_PEER_FORMS,
-    SAMPI_PEER_ONLY("grammar", ""),
-    SAMPI_PEER_ONLY("json_schema", NULL),
-    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE_EMPTY, 0, 0),
-    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, MASKS, 0, 0),
-    SAMPI_PEER_DOES("reasoning_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
-    SAMPI_PEER_DOES("thinking_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* The fields of Ollama's DefaultOptions. Ollama passes all of them on to llama-server, except a typical_p of 0. */
-#define SAMPI_OPTION(name, param, how, usual, lo, hi) \
-    { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
-static const sampi_peer_field SAMPI_OLLAMA[] = {
-    SAMPI_PEER_DOES("options", NULL, OPTIONS, NONE, 0, 0),
-    SAMPI_OPTION("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
-    SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
-    SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
-    SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
-    SAMPI_OPTION("typical_p", "typ_p", OPEN_CLAMPS_RETURNS, "1", 0, 1),
-    SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
-    SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
-    SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_OPTION("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_DOES("seed", "seed", SEED, INSIDE_32_BITS, -1, 0),
-    SAMPI_PEER_DOES("stop", NULL, STOPS, INSIDE_EMPTY, 0, 0),
-    SAMPI_PEER_DOES("format", NULL, PLAIN, NONE, 0, 0),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* The fields of Anthropic's Messages API. */
-static const sampi_peer_field SAMPI_ANTHROPIC[] = {
-    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
-    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
-    SAMPI_PEER_DOES("thinking", NULL, THOUGHT, NONE, 1024, INT32_MAX),
-    SAMPI_PEER_DOES("tool_choice", NULL, CALLS, NONE, 0, 0),
-    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
-    SAMPI_PEER_DOES("output_config", NULL, CONFIG, NONE, 0, 0),
-    SAMPI_PEER_DOES("stop_sequences", NULL, STOPS, NONE, 0, 0),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* The fields of SGLang's SamplingParams (post_init, verify). */
-static const sampi_peer_field SAMPI_SGLANG[] = {
-    SAMPI_PEER_DOES("sampling_params", NULL, OPTIONS, NONE, 0, 0),
-    { "temperature", "temp", SAMPI_PEER_COLD, 0, "1", 0, SAMPI_MOST },
-    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("top_k", "top_k", NOT_0, "0", -1, INT32_MAX),
-    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
-    SAMPI_PEER_PENALTIES,
-    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_OUTPUT_BEHIND, "1", 0, 2),
-    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
-    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
-    SAMPI_PEER_DOES("sampling_seed", "seed", SEED, NONE, 0, 0),
-    SAMPI_PEER_DOES("custom_params", NULL, CUSTOM, NONE, 0, 0),
-    SAMPI_PEER_DOES("max_thinking_tokens", NULL, THINKING, NONE, -SAMPI_MOST, INT32_MAX),
-    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
-    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
-    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
-    SAMPI_PEER_ONLY("json_schema", NULL),
-    SAMPI_PEER_ONLY("regex", NULL),
-    SAMPI_PEER_ONLY("ebnf", NULL),
-    SAMPI_PEER_ONLY("structural_tag", NULL),
-    SAMPI_PEER_DOES("stop", NULL, STOPS, ONE, 0, 0),
-    SAMPI_PEER_DOES("stop_token_ids", NULL, STOP_TOKENS, NONE, 0, 0),
-    SAMPI_PEER_DOES("stop_regex", NULL, STOP_PATTERNS, ONE, 0, 0),
-    SAMPI_PEER_DOES("no_stop_trim", NULL, STOP_SHOWN, NONE, 0, 0),
-    SAMPI_PEER_DOES("ignore_eos", NULL, ENDLESS, NONE, 0, 0),
-    SAMPI_PEER_DOES("min_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
-    SAMPI_PEER_DOES("min_new_tokens", NULL, LEAST, NONE, 0, INT32_MAX),
-    SAMPI_PEER_DOES("return_logprob", NULL, LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("logprobs", NULL, LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("top_logprobs_num", NULL, TOP_LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("top_logprobs", NULL, TOP_LOGPROBS, NONE, 0, 0),
-    SAMPI_PEER_DOES("token_ids_logprob", NULL, LOGPROB_IDS, NONE, 0, 0),
-    SAMPI_PEER_DOES("return_sampling_mask", NULL, SUPPORT, NONE, 0, 0),
-    SAMPI_PEER_DOES("return_entropy", NULL, ENTROPY, NONE, 0, 0),
-    SAMPI_PEER_ONLY("beam_width", "1"),
-    SAMPI_PEER_ONLY("custom_logit_processor", NULL),
-    SAMPI_PEER_ONLY("positional_embed_overrides", NULL),
-    { NULL, NULL, 0, 0, NULL, 0, 0 }
-};
-
-/* Skipped fields are fields that do not influence which token is drawn. */
-#define SAMPI_SKIPPED_ALIKE \
-    "model;messages;prompt;suffix;echo;stream;stream_options;best_of;max_tokens;" \
-    "max_completion_tokens;user;parallel_tool_calls;functions;" \
-    "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
-    "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
-    "moderation"
-#define SAMPI_SKIPPED_OPENAI SAMPI_SKIPPED_ALIKE ";logprobs;top_logprobs"
-#define SAMPI_SKIPPED_VLLM \
-    SAMPI_SKIPPED_ALIKE ";prompt_logprob_token_ids;" \
-    "prompt_logprob_start;flat_logprobs;detokenize;skip_special_tokens;" \
-    "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
-    "output_text_buffer_length;skip_reading_prefix_cache;repetition_detection;" \
-    "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
-    "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
-    "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
-    "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
-    "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
-    "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
-#define SAMPI_SKIPPED_TRANSFORMERS \
-    "max_length;max_new_tokens;max_time;use_cache;" \
-    "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
-    "output_attentions;output_hidden_states;output_scores;output_logits;" \
-    "return_dict_in_generate;pad_token_id;bos_token_id;decoder_start_token_id;is_assistant;" \
-    "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
-    "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
-    "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
-    "compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
-    "_from_model_config;_original_object_hash;transformers_version"
-#define SAMPI_SKIPPED_LLAMA_SERVER \
-    SAMPI_SKIPPED_OPENAI ";tools;verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
-    "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
-    "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
-    "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
-    "reasoning_format;reasoning_in_content;generation_prompt;parse_tool_calls;chat_parser;" \
-    "continue_final_message;add_generation_prompt;reasoning_control;reasoning_budget_start_tag;" \
-    "reasoning_budget_end_tag;reasoning_budget_end_tags;reasoning_budget_message;thinking_forced_open;" \
-    "input_prefix;input_suffix;input_extra;multimodal_data"
-#define SAMPI_SKIPPED_OLLAMA \
-    "model;prompt;suffix;system;template;context;stream;raw;keep_alive;images;messages;tools;think;" \
-    "truncate;shift;_debug_render_only;logprobs;top_logprobs;options.num_keep;options.num_predict;" \
-    "options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
-    "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
-    "options.f16_kv;options.vocab_only"
-
-#define SAMPI_SKIPPED_ANTHROPIC \
-    "model;messages;system;max_tokens;stream;metadata;service_tier;container;cache_control;" \
-    "inference_geo;user_profile_id"
-
-/* SGLang's skipped fields: those of SamplingParams, then of GenerateReqInput, then of OpenAI's requests. */
-#define SAMPI_SKIPPED_SGLANG \
-    "max_new_tokens;n;skip_special_tokens;" \
-    "spaces_between_special_tokens;stream_interval;" \
-    "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
-    "use_audio_in_video;video_config;logprob_start_len;" \
-    "return_text_in_logprobs;return_flat_raw_top_logprobs;" \
-    "return_flat_raw_top_logprobs_b64;stream;log_metrics;return_hidden_states;return_routed_experts;" \
-    "routed_experts_start_len;return_indexer_topk;modalities;session_params;lora_path;lora_id;bootstrap_host;" \
-    "bootstrap_port;bootstrap_room;bootstrap_pair_key;decode_tp_size;routed_dp_rank;data_parallel_rank;" \
-    "disagg_prefill_dp_rank;kv_router_hint;routing_key;conversation_id;http_worker_ipc;background;" \
-    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;" \
-    "return_prompt_token_ids;external_trace_header;received_time;need_wait_for_mm_inputs;num_items_assigned;" \
-    "encoder_urls;max_dynamic_patch;min_dynamic_patch;image_max_dynamic_patch;video_max_dynamic_patch;" \
-    "images_config;multi_item_delimiter_indices;cache_salt;" \
-    "model;messages;prompt;suffix;echo;best_of;max_tokens;max_completion_tokens;" \
-    "stream_options;user;parallel_tool_calls;return_cached_tokens_details;return_token_ids;return_meta_info;" \
-    "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
-    "chat_template_kwargs;ngram_corpus_id"
 
 /* Flags of a program, which say how it reads a request. */
 enum {
-    SAMPI_PEER_CUTS = 1,     /* a fraction is cut off: 40.5 is 40 for a field with a whole number */
-    SAMPI_PEER_WRAPS = 2,    /* a whole number is reduced to its lowest 32 bits */
-    SAMPI_PEER_DOUBLES = 4,  /* a whole number is first rounded to a double */
-    SAMPI_PEER_SINGLES = 8,  /* other numbers are rounded to float before their range is checked */
-    SAMPI_PEER_TRUTHS = 16,  /* true counts as the number 1, false as 0 */
-    SAMPI_PEER_SPELT = 32,   /* a text like "0.5" counts as the number 0.5 */
-    SAMPI_PEER_FOLDS = 64,   /* names of fields match in any case, except inside the object of options */
+    SAMPI_PEER_CUTS = 1,      /* a fraction is cut off: 40.5 is 40 for a field with a whole number */
+    SAMPI_PEER_WRAPS = 2,     /* a whole number is reduced to its lowest 32 bits */
+    SAMPI_PEER_DOUBLES = 4,   /* a whole number is first rounded to a double */
+    SAMPI_PEER_SINGLES = 8,   /* other numbers are rounded to float before their range is checked */
+    SAMPI_PEER_TRUTHS = 16,   /* true counts as the number 1, false as 0 */
+    SAMPI_PEER_SPELT = 32,    /* a text like "0.5" counts as the number 0.5 */
+    SAMPI_PEER_FOLDS = 64,    /* names of fields match in any case, except inside the object of options */
     SAMPI_PEER_SAMPLES = 128, /* without a field that says so, the program draws tokens */
     SAMPI_PEER_BARE = 256,    /* a tool's "strict" is a member of the tool itself, not of its function */
     /* fields may be in the object of options (where neither booleans nor texts count as numbers) or beside it */
@@ -35654,47 +35307,33 @@ enum {
 typedef struct sampi_peer {
     const sampi_peer_field *fields; /* the fields; the last row has neither name nor param */
     const char *order, *skipped;    /* the order of samplers, and the skipped fields: names separated by semicolons */
-    const char *options;            /* the name of the object of options and a dot, or "" */
-    int reads;                      /* flags: SAMPI_PEER_CUTS ... SAMPI_PEER_ANYWHERE */
+    /* the fields that are refused unless their value asks for nothing: names as well, each with the neutral number or
+       "false" behind a '='; with nothing behind it, an empty value is neutral; without '=', only null */
+    const char *refused;
+    const char *options; /* the name of the object of options and a dot, or "" */
+    int reads;           /* flags: SAMPI_PEER_CUTS ... SAMPI_PEER_ANYWHERE */
 } sampi_peer;
-
-static const sampi_peer SAMPI_PEERS[] = {
-    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, "", SAMPI_PEER_SAMPLES },
-    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, "",
-      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
-    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
-      SAMPI_SKIPPED_TRANSFORMERS, "", 0 },
-    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, "",
-      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
-    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, "options.",
-      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
-          SAMPI_PEER_FOLDS },
-    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, "", SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
-    { SAMPI_SGLANG, "penalties;temperature;top_p;top_k;min_p", SAMPI_SKIPPED_SGLANG, "sampling_params.",
-      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT | SAMPI_PEER_ANYWHERE },
-};
-/* clang-format on */
 
 /* The window of penalties over the whole text, if the caller does not say how long a text can be: 1.5 MB a chain. */
 enum { SAMPI_PEER_WHOLE_TEXT = 1 << 17 };
 
 /* The state of reading a request. */
-typedef struct sampi_request_reader {
+struct sampi_request_reader {
     const sampi_peer *peer;
     const char *const *handled;
     const sampi_json *doc;
-    samp_settings *to; /* the new settings */
-    samp_request *out;
+    samp_settings *to; /* the new settings; at the end they get `stops`, and the caller `made` */
+    sampi_stops stops;
+    samp_request made;
     int reads;            /* the program's flags, or those that hold in its options */
     bool samples;         /* tokens are drawn */
     bool searches;        /* vLLM's use_beam_search */
     bool adaptive;        /* llama-server's adaptive_p is in the order */
-    bool has_out, thinks; /* has_out: *out is the caller's; thinks: Anthropic's thinking is enabled */
-    sampi_text
-        *left_out; /* gets the names of fields that the program does not have; NULL: such a field is an error */
+    bool has_out, thinks; /* has_out: the caller gets `made`; thinks: Anthropic's thinking is enabled */
+    sampi_text *left_out; /* gets the names of unknown fields; NULL: an unknown field is an error */
     int32_t n_left_out;
     bool knows_length; /* the caller has set n_ctx_train */
-} sampi_request_reader;
+};
 
 /* ---- src/peers/values.h ---- */
 /* ---- requests: values ----
@@ -35719,6 +35358,21 @@ static SAMPI_COLD int sampi_request_bad(sampi_request_reader *reader, int32_t no
 static SAMPI_COLD const sampi_json_node *sampi_request_node(const sampi_request_reader *reader, int32_t node)
 {
     return &reader->doc->nodes[node];
+}
+
+/* Returns where the value of a field goes. */
+static SAMPI_COLD void *sampi_request_place(sampi_request_reader *reader, const sampi_peer_field *f)
+{
+    return (char *)reader + f->place;
+}
+
+/* Reads true or false. */
+static SAMPI_COLD int sampi_request_truth(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const uint8_t kind = sampi_request_node(reader, node)->kind;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    *(bool *)sampi_request_place(reader, f) = kind == SAMPI_JSON_TRUE;
+    return SAMP_OK;
 }
 
 /* Returns the bytes [*n] of a string, or of a name. No 0 follows the bytes. */
@@ -35928,8 +35582,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     int status = sampi_request_ranged(reader, node, f, field->type != SAMPI_FLOAT, &usual, &x);
     if (status) return status;
     if (usual) return sampi_set_field(&reader->to->params, field, usual);
-    if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
-    if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
+    if (f->how & SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
+    if (f->how & SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
     if (field->type == SAMPI_FLOAT) {
         float value = (float)x;
         *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;
@@ -35946,7 +35600,7 @@ static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int
 {
     if (!reader->has_out)
         return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget: samp_request is NULL");
-    reader->out->thinking_budget = (int32_t)x;
+    reader->made.thinking_budget = (int32_t)x;
     return SAMP_OK;
 }
 
@@ -35960,34 +35614,30 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
+/* Reads a whole number, or a float, to the row's place. */
+static SAMPI_COLD int sampi_request_amount(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    const int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    if (!status) *(int32_t *)sampi_request_place(reader, f) = (int32_t)x;
+    return status;
+}
+static SAMPI_COLD int sampi_request_real(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    const int status = sampi_request_ranged(reader, node, f, false, &usual, &x);
+    if (!status) *(float *)sampi_request_place(reader, f) = (float)x;
+    return status;
+}
+
 /* Reads the scale of classifier-free guidance. */
 static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    const char *usual = NULL;
-    double x = 0.0;
-    int status = sampi_request_ranged(reader, node, f, false, &usual, &x);
-    if (status) return status;
-    reader->out->guidance_scale = (float)x;
-    if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
+    const int status = sampi_request_real(reader, node, f);
+    if (status || reader->has_out || reader->made.guidance_scale == 1.0f) return status;
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
-}
-
-/* Reads a number of a search. */
-static SAMPI_COLD int sampi_request_beams(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
-{
-    samp_request *out = reader->out;
-    const char *usual = NULL;
-    double x = 0.0;
-    const bool real = f->means == SAMPI_PEER_LENGTH || f->means == SAMPI_PEER_DIVERSITY;
-    const int status = sampi_request_ranged(reader, node, f, !real, &usual, &x);
-    if (status) return status;
-    if (real)
-        *(f->means == SAMPI_PEER_LENGTH ? &out->length_penalty : &out->diversity_penalty) = (float)x;
-    else
-        *(f->means == SAMPI_PEER_BEAMS    ? &out->n_beams
-          : f->means == SAMPI_PEER_GROUPS ? &out->n_groups
-                                          : &out->n) = (int32_t)x;
-    return SAMP_OK;
 }
 
 /* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
@@ -36000,7 +35650,7 @@ static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t n
     if (status) return sampi_request_bad(reader, node, status);
     if (negative) size = 0 - size;
     bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
-    reader->out->seeded = !none;
+    reader->made.seeded = !none;
     if (!none) reader->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
@@ -36033,7 +35683,7 @@ static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, 
 static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, const sampi_peer_field *f, int32_t name,
                                           int32_t node, samp_token *token)
 {
-    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = f->how & (SAMPI_PEER_PAIRS | SAMPI_PEER_BANS);
     const int32_t n_vocab = reader->to->params.n_vocab;
     sampi_written w;
     bool negative;
@@ -36073,7 +35723,7 @@ static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int
     double x = 0.0;
     out->token = -1;
     out->bias = -INFINITY;
-    if (f->means == SAMPI_PEER_BAN) return sampi_request_token(reader, f, -1, node, &out->token);
+    if (f->how & SAMPI_PEER_BANS) return sampi_request_token(reader, f, -1, node, &out->token);
     if (v->name < 0) {
         if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
@@ -36114,7 +35764,7 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     samp_params *p = &reader->to->params;
-    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->how & SAMPI_PEER_BANS;
     const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
     bool inside = true; /* inside: all tokens are in the vocabulary */
     int32_t n = 0;
@@ -36144,8 +35794,8 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
 
 /* Reads a list of texts, or with ONE a single one, to *out: one block of memory, as settings own it, first the
    pointers, then the texts; NULL follows the last one. */
-static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t node, unsigned how, bool cut,
-                                          const char ***out)
+static SAMPI_COLD int sampi_request_list(sampi_request_reader *reader, int32_t node, unsigned how, bool cut,
+                                         const char ***out)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     const bool one = (how & SAMPI_PEER_ONE) && v->kind == SAMPI_JSON_STRING;
@@ -36181,11 +35831,18 @@ static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t 
     return SAMP_OK;
 }
 
+/* Reads a list of texts to the row's place. */
+static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    return sampi_request_list(reader, node, f->how, false, (const char ***)sampi_request_place(reader, f));
+}
+
 /* Reads a list of texts and sets dry_breakers. */
-static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char **list = NULL;
-    const int status = sampi_request_texts(reader, node, SAMPI_PEER_EMPTY, true, &list);
+    const int status = sampi_request_list(reader, node, SAMPI_PEER_EMPTY, true, &list);
+    (void)f;
     if (status) return status;
     if (!list) return sampi_request_bad(reader, node, SAMP_E_RANGE);
     reader->to->params.dry_breakers = list;
@@ -36237,7 +35894,7 @@ static SAMPI_COLD void sampi_request_add_sampler(sampi_request_reader *reader, c
 }
 
 /* Reads llama-server's samplers, and sets the order. */
-static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     enum { NAME = 12, MOST = 64 }; /* the bytes of a name with its semicolon, and the largest number of samplers */
     char order[NAME * MOST + 1] = "";
@@ -36256,6 +35913,7 @@ static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t 
         if (n_samplers++ == MOST) return sampi_request_bad(reader, node, SAMP_E_RANGE);
         sampi_request_add_sampler(reader, order, sampler);
     }
+    (void)f;
     int status = samp_settings_set(reader->to, "order", order, NULL);
     return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
 }
@@ -36265,20 +35923,11 @@ static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t 
   Reads the fields of a request that end its text, into settings.stops (config/numbers.h), from which
      samp_text_from_settings makes a text. */
 
-/* Reads true or false. */
-static SAMPI_COLD int sampi_request_truth(sampi_request_reader *reader, int32_t node, bool *out)
-{
-    const uint8_t kind = sampi_request_node(reader, node)->kind;
-    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
-    *out = kind == SAMPI_JSON_TRUE;
-    return SAMP_OK;
-}
-
 /* Reads a list of tokens that end the text, or a single one. Numbers that no token can have are left out. */
 static SAMPI_COLD int sampi_request_stop_tokens(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    sampi_stops *s = &reader->to->stops;
+    sampi_stops *s = &reader->stops;
     const bool one = (f->how & SAMPI_PEER_ONE) && v->kind != SAMPI_JSON_ARRAY;
     double x = 0.0;
     if (!one && v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
@@ -36297,10 +35946,10 @@ static SAMPI_COLD int sampi_request_stop_tokens(sampi_request_reader *reader, in
 /* Reads ignore_eos. A program that masks the end tokens needs a caller who does that. */
 static SAMPI_COLD int sampi_request_endless(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    int status = sampi_request_truth(reader, node, &reader->to->stops.ignores_ends);
+    int status = sampi_request_truth(reader, node, f);
     if (status || !(f->how & SAMPI_PEER_MASKS)) return status;
-    reader->out->mask_ends = reader->to->stops.ignores_ends;
-    if (reader->out->mask_ends && !reader->has_out)
+    reader->made.mask_ends = reader->stops.ignores_ends;
+    if (reader->made.mask_ends && !reader->has_out)
         status = sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected false: samp_request is NULL");
     return status;
 }
@@ -36308,46 +35957,47 @@ static SAMPI_COLD int sampi_request_endless(sampi_request_reader *reader, int32_
 /* Reads how many tokens come before an end. The caller must mask the end tokens so long. */
 static SAMPI_COLD int sampi_request_least(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    const char *usual = NULL;
-    double x = 0.0;
-    int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    const int status = sampi_request_amount(reader, node, f);
     if (status) return status;
-    if (x > 0.0 && !reader->has_out)
-        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
-    reader->out->min_tokens = (int32_t)x;
-    if (f->how & SAMPI_PEER_WAITS) reader->to->stops.min_tokens = (int32_t)x;
-    return SAMP_OK;
+    if (f->how & SAMPI_PEER_WAITS) reader->stops.min_tokens = reader->made.min_tokens;
+    if (reader->made.min_tokens == 0 || reader->has_out) return SAMP_OK;
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
 }
 
 /* ---- src/peers/wishes.h ---- */
 /* ---- requests: what is wanted beside the tokens ----
   Reads the fields of a request that ask for log-probabilities, the support or the entropy, into samp_request. */
 
-/* Reads a whole number from -1, or null's absence, to *n. */
-static SAMPI_COLD int sampi_request_count(sampi_request_reader *reader, int32_t node, int32_t *n)
+/* Reads a whole number from -1. */
+static SAMPI_COLD int sampi_request_count(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     double x = 0.0;
     int status = sampi_request_whole(reader, node, &x);
     if (!status && !(x >= -1.0 && x <= (double)INT32_MAX)) status = SAMP_E_RANGE;
     if (status) return sampi_request_bad(reader, node, status);
-    *n = (int32_t)x;
+    *(int32_t *)sampi_request_place(reader, f) = (int32_t)x;
     return SAMP_OK;
 }
 
 /* Reads whether log-probabilities are wanted: a truth value, or a number of the most likely tokens. */
-static SAMPI_COLD int sampi_request_logprobs(sampi_request_reader *reader, int32_t node, bool *wants, int32_t *n)
+static SAMPI_COLD int sampi_request_logprobs(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const uint8_t kind = sampi_request_node(reader, node)->kind;
-    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return sampi_request_truth(reader, node, wants);
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return sampi_request_truth(reader, node, f);
+    bool *wants = (bool *)sampi_request_place(reader, f);
+    sampi_peer_field number = *f;
     *wants = true;
-    return sampi_request_count(reader, node, n);
+    number.place = wants == &reader->made.logprobs ? offsetof(sampi_request_reader, made.n_top)
+                                                   : offsetof(sampi_request_reader, made.n_prompt_top);
+    return sampi_request_count(reader, node, &number);
 }
 
 /* Reads the tokens whose log-probabilities are wanted. */
-static SAMPI_COLD int sampi_request_logprob_ids(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_logprob_ids(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    samp_request *out = reader->out;
+    samp_request *out = &reader->made;
+    (void)f;
     double x = 0.0;
     if (v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     out->n_logprob_ids = 0;
@@ -36365,33 +36015,31 @@ static SAMPI_COLD int sampi_request_logprob_ids(sampi_request_reader *reader, in
 /* ---- requests: one field ----
   Reads one field of a request (JSON of another program) by its row in the tables (peers/tables.h). */
 
-/* Is the node's value neutral? `usual` is the neutral number, or "false"; if it is "", an empty list, object or text is
-   neutral; if it is NULL, no value is. */
+/* Refuses a value. */
+static SAMPI_COLD int sampi_request_refuse(sampi_request_reader *reader, int32_t node)
+{
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
+}
+
+/* Is the node's value neutral? `usual` is what follows the name in the list of refused fields (sampi_peer.refused). */
 static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *reader, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     double x = 0.0;
     float neutral = 0.0f;
-    if (!usual) return false;
+    if (v->kind == SAMPI_JSON_NULL) return true;
+    if (*usual++ != '=') return false;
+    const bool empty = !*usual || *usual == ';';
     switch ((sampi_json_kind)v->kind) {
-        case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
+        case SAMPI_JSON_FALSE: return *usual == 'f';
         case SAMPI_JSON_ARRAY:
-        case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
-        case SAMPI_JSON_STRING: return !*usual && reader->doc->strings[v->text].n == 0;
+        case SAMPI_JSON_OBJECT: return empty && v->n == 0;
+        case SAMPI_JSON_STRING: return empty && reader->doc->strings[v->text].n == 0;
         case SAMPI_JSON_NUMBER:
             return !sampi_request_double(reader, node, &x) && !sampi_read_float(&usual, &neutral) &&
                    x == (double)neutral;
         default: return false;
     }
-}
-
-/* Is the node {"type": "text"}, or an empty value? */
-static SAMPI_COLD bool sampi_request_is_plain(const sampi_request_reader *reader, int32_t node)
-{
-    int32_t type = sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, "type", 4));
-    if (type < 0) return sampi_request_is_neutral(reader, node, "");
-    const sampi_json_node *v = sampi_request_node(reader, type);
-    return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(reader->doc, "text", 4);
 }
 
 /* Is the node this string? */
@@ -36402,13 +36050,14 @@ static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader,
 }
 
 /* Reads transformers' early_stopping: false, true or "never". */
-static SAMPI_COLD int sampi_request_early(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_early(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    (void)f;
     const uint8_t kind = sampi_request_node(reader, node)->kind;
     const bool never = sampi_request_is_text(reader, node, "never");
     if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE && !never)
         return sampi_request_bad(reader, node, SAMP_E_FORMAT);
-    reader->out->early_stopping = never ? 2 : kind == SAMPI_JSON_TRUE;
+    reader->made.early_stopping = never ? 2 : kind == SAMPI_JSON_TRUE;
     return SAMP_OK;
 }
 
@@ -36420,8 +36069,9 @@ static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader,
 
 /* Reads tool_choice or function_call. "auto" and "none" do not influence tokens; values that force a call are refused.
    */
-static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    (void)f;
     uint8_t kind = sampi_request_node(reader, node)->kind;
     if (sampi_request_is_text(reader, node, "auto") || sampi_request_is_text(reader, node, "none")) return SAMP_OK;
     if (kind == SAMPI_JSON_OBJECT || sampi_request_is_text(reader, node, "required"))
@@ -36432,19 +36082,21 @@ static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, in
 
 /* Reads Anthropic's tool_choice, an object. {"type": "auto"} and {"type": "none"} do not influence tokens; "any" and
    "tool" force a call and are refused. */
-static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const int32_t type = sampi_request_find(reader, node, "type");
     if (type < 0) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     if (sampi_request_is_text(reader, type, "any") || sampi_request_is_text(reader, type, "tool"))
         return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED,
                                   "expected auto or none: settings can't make it call a tool");
-    return sampi_request_tool_choice(reader, type);
+    return sampi_request_tool_choice(reader, type, f);
 }
 
 /* Reads Anthropic's output_config. */
-static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node,
+                                                  const sampi_peer_field *f)
 {
+    (void)f;
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
         return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     const int32_t effort = sampi_request_find(reader, node, "effort");
@@ -36478,8 +36130,10 @@ static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader
 
 /* Reads SGLang's custom_params, and sets the limit of thinking tokens from its member thinking_budget, if Python's
    isinstance() takes it for a whole number, as it does true and false. */
-static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node,
+                                                  const sampi_peer_field *f)
 {
+    (void)f;
     const int32_t budget = sampi_request_find(reader, node, "thinking_budget");
     sampi_written w;
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
@@ -36492,88 +36146,45 @@ static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, 
     return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
-/* May the model call a tool whose arguments must have a certain form (strict, or a grammar)? */
-static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *reader, int32_t node)
+/* Reads a format of answers: {"type": "text"} and empty values are accepted. */
+static SAMPI_COLD int sampi_request_plain(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    const int32_t type = sampi_request_find(reader, node, "type");
+    const bool plain = type < 0 ? sampi_request_is_neutral(reader, node, "=")
+                                : sampi_request_is_text(reader, type, "text");
+    (void)f;
+    return plain ? SAMP_OK : sampi_request_refuse(reader, node);
+}
+
+/* Reads a list of tools. */
+static SAMPI_COLD int sampi_request_tools(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    (void)f;
     const bool bare = reader->peer->reads & SAMPI_PEER_BARE;
     const int32_t chosen = sampi_request_find(reader, 0, "tool_choice");
     if (sampi_request_is_text(reader, bare ? sampi_request_find(reader, chosen, "type") : chosen, "none"))
-        return false;
+        return SAMP_OK;
     for (int32_t i = sampi_request_node(reader, node)->first; i >= 0; i = sampi_request_node(reader, i)->next) {
         int32_t strict = sampi_request_find(reader, bare ? i : sampi_request_find(reader, i, "function"), "strict");
         int32_t format = sampi_request_find(reader, sampi_request_find(reader, i, "custom"), "format");
         uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_request_node(reader, strict)->kind;
-        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
+        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return sampi_request_refuse(reader, node);
         if (format >= 0 && !sampi_request_is_text(reader, sampi_request_find(reader, format, "type"), "text"))
-            return true;
+            return sampi_request_refuse(reader, node);
     }
-    return false;
+    return SAMP_OK;
 }
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
 
 /* Reads an object of options inside a request (Ollama's `options`, SGLang's `sampling_params`). */
-static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    (void)f;
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
     const int status = sampi_request_read_object(reader, node, true);
     reader->reads = reader->peer->reads;
     return status;
-}
-
-/* Reads a value by the rule in its row. */
-static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
-{
-    switch ((sampi_peer_means)f->means) {
-        case SAMPI_PEER_NUMBER:
-        case SAMPI_PEER_HEAT:
-        case SAMPI_PEER_COLD: return sampi_request_number(reader, node, f);
-        case SAMPI_PEER_SEED: return sampi_request_seed(reader, node, f);
-        case SAMPI_PEER_THINKING: return sampi_request_thinking(reader, node, f);
-        case SAMPI_PEER_THOUGHT: return sampi_request_thinking_object(reader, node, f);
-        case SAMPI_PEER_CUSTOM: return sampi_request_custom_params(reader, node);
-        case SAMPI_PEER_CALLS: return sampi_request_tool_object(reader, node);
-        case SAMPI_PEER_CONFIG: return sampi_request_output_config(reader, node);
-        case SAMPI_PEER_BIAS:
-        case SAMPI_PEER_BAN: return sampi_request_biases(reader, node, f);
-        case SAMPI_PEER_STRINGS: return sampi_request_strings(reader, node);
-        case SAMPI_PEER_ORDER: return sampi_request_order(reader, node);
-        case SAMPI_PEER_CHOICE: return sampi_request_tool_choice(reader, node);
-        case SAMPI_PEER_OPTIONS: return sampi_request_options(reader, node);
-        case SAMPI_PEER_STOPS: return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.strings);
-        case SAMPI_PEER_STOP_PATTERNS:
-            return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.patterns);
-        case SAMPI_PEER_STOP_TOKENS: return sampi_request_stop_tokens(reader, node, f);
-        case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
-        case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
-        case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
-        case SAMPI_PEER_SEARCH: return sampi_request_truth(reader, node, &reader->searches);
-        case SAMPI_PEER_EARLY: return sampi_request_early(reader, node);
-        case SAMPI_PEER_BEAMS:
-        case SAMPI_PEER_GROUPS:
-        case SAMPI_PEER_ANSWERS:
-        case SAMPI_PEER_LENGTH:
-        case SAMPI_PEER_DIVERSITY: return sampi_request_beams(reader, node, f);
-        case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
-        case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
-        case SAMPI_PEER_LOGPROBS:
-            return sampi_request_logprobs(reader, node, &reader->out->logprobs, &reader->out->n_top);
-        case SAMPI_PEER_TOP_LOGPROBS: return sampi_request_count(reader, node, &reader->out->n_top);
-        case SAMPI_PEER_PROMPT_LOGPROBS:
-            return sampi_request_logprobs(reader, node, &reader->out->prompt_logprobs, &reader->out->n_prompt_top);
-        case SAMPI_PEER_LOGPROB_IDS: return sampi_request_logprob_ids(reader, node);
-        case SAMPI_PEER_SUPPORT: return sampi_request_truth(reader, node, &reader->out->support);
-        case SAMPI_PEER_ENTROPY: return sampi_request_truth(reader, node, &reader->out->entropy);
-        case SAMPI_PEER_NEUTRAL:
-            if (sampi_request_is_neutral(reader, node, f->usual)) return SAMP_OK;
-            break;
-        case SAMPI_PEER_TOOLS:
-            if (!sampi_request_has_strict(reader, node)) return SAMP_OK;
-            break;
-        case SAMPI_PEER_PLAIN:
-            if (sampi_request_is_plain(reader, node)) return SAMP_OK;
-    }
-    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
 /* Are two names of n bytes equal? If `folds`, upper and lower case are the same. */
@@ -36584,14 +36195,12 @@ static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, siz
     return i == n;
 }
 
-/* Is a name of n bytes in a list, whose names are separated by semicolons? */
-static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *name, size_t n, bool folds)
+/* Looks for a name of n bytes in a list, whose names are separated by semicolons; '=' and more may follow a name. */
+static SAMPI_COLD const char *sampi_request_listed(const char *list, const char *name, size_t n, bool folds)
 {
-    for (size_t length; *list; list += length + (list[length] == ';')) {
-        length = strcspn(list, ";");
-        if (length == n && sampi_request_same_name(list, name, n, folds)) return true;
-    }
-    return false;
+    for (; *list; list += strcspn(list, ";"), list += *list == ';')
+        if (strcspn(list, ";=") == n && sampi_request_same_name(list, name, n, folds)) return list + n;
+    return NULL;
 }
 
 /* Sets request.field to the name of a field (n bytes), for errors; if `inside`, the name of the object of options comes
@@ -36599,21 +36208,13 @@ static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *nam
 static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, const char *name, size_t n,
                                                  bool inside)
 {
-    char *path = reader->out->field;
-    size_t before = inside ? strlen(reader->peer->options) : 0, room = sizeof reader->out->field - 1 - before;
+    char *path = reader->made.field;
+    size_t before = inside ? strlen(reader->peer->options) : 0, room = sizeof reader->made.field - 1 - before;
     size_t taken = n < room ? n : room;
     memcpy(path, reader->peer->options, before);
     memcpy(path + before, name, taken);
     path[before + taken] = 0;
     return taken < n ? 0 : before + n;
-}
-
-/* Is this row valid at this place, inside of the object of options or outside? */
-static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *reader, const sampi_peer_field *f,
-                                                 bool inside)
-{
-    if (reader->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
-    return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
 /* Adds the name of a field to those that are left out, with ';' between. */
@@ -36640,7 +36241,7 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
     const size_t before = inside ? strlen(reader->peer->options) : 0;
     size_t n;
     const char *name = sampi_request_text(reader, sampi_request_node(reader, node)->name, &n),
-               *path = reader->out->field;
+               *path = reader->made.field;
     size_t n_path = sampi_request_set_field(reader, name, n, inside);
     bool folds = !inside && (reader->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = reader->handled; mine && *mine; mine++) {
@@ -36648,13 +36249,17 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
     /* the list has names without the object's name */
-    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0;
-    if (n_path && sampi_request_is_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
+    const bool anywhere = reader->peer->reads & SAMPI_PEER_ANYWHERE;
+    const size_t bare = anywhere ? before : 0;
+    if (n_path && sampi_request_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
+    const char *usual = anywhere || !inside ? sampi_request_listed(reader->peer->refused, name, n, folds) : NULL;
+    if (usual) return sampi_request_is_neutral(reader, node, usual) ? SAMP_OK : sampi_request_refuse(reader, node);
     for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_request_same_name(f->name, name, n, folds)) continue;
-        if (!sampi_request_row_applies(reader, f, inside)) continue;
-        return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK
-                                                                         : sampi_request_read_value(reader, node, f);
+        /* an object of options has none inside */
+        if (anywhere ? inside && f->read == sampi_request_options : !(f->how & SAMPI_PEER_INSIDE) != !inside)
+            continue;
+        return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : f->read(reader, node, f);
     }
     if (reader->left_out) return sampi_request_leave_out(reader, name, n, inside);
     return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");
@@ -36671,6 +36276,310 @@ static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, in
         status = sampi_request_read_member(reader, i, inside);
     return status;
 }
+
+/* ---- src/peers/tables.h ---- */
+/* ---- requests: the tables of fields ----
+  The fields of each program's requests, with the functions that read them. */
+
+/* clang-format off */
+#define SAMPI_PEER_IS(name, param, how, usual, lo, hi) \
+    { name, param, 0, sampi_request_number, SAMPI_PEER_##how, usual, lo, hi }
+#define SAMPI_PEER_ELSE(param, usual) { NULL, param, 0, NULL, 0, usual, 0, 0 }
+#define SAMPI_PEER_DOES(name, param, read, how, lo, hi) \
+    { name, param, 0, sampi_request_##read, SAMPI_PEER_##how, NULL, lo, hi }
+#define SAMPI_PEER_PUTS(name, member, read, how, lo, hi) \
+    { name, NULL, offsetof(sampi_request_reader, member), sampi_request_##read, SAMPI_PEER_##how, NULL, lo, hi }
+#define SAMPI_PEER_END { NULL, NULL, 0, NULL, 0, NULL, 0, 0 }
+
+/* Rows that several programs have, from OpenAI's API. */
+#define SAMPI_PEER_PENALTIES \
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2), \
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2)
+#define SAMPI_PEER_FORMS \
+    SAMPI_PEER_DOES("response_format", NULL, plain, NONE, 0, 0), \
+    SAMPI_PEER_DOES("tool_choice", NULL, tool_choice, NONE, 0, 0), \
+    SAMPI_PEER_DOES("function_call", NULL, tool_choice, NONE, 0, 0)
+
+/* The fields of OpenAI's API reference. */
+static const sampi_peer_field SAMPI_OPENAI[] = {
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_PENALTIES,
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", biases, NONE, -100, 100),
+    SAMPI_PEER_DOES("seed", "seed", seed, NONE, 0, 0),
+    SAMPI_PEER_FORMS,
+    SAMPI_PEER_DOES("tools", NULL, tools, NONE, 0, 0),
+    SAMPI_PEER_PUTS("stop", stops.strings, texts, ONE, 0, 0),
+    SAMPI_PEER_PUTS("n", made.n, amount, NONE, 1, 128),
+    SAMPI_PEER_END
+};
+
+/* The fields of vLLM's SamplingParams (post_init, verify_args, from_optional). */
+static const sampi_peer_field SAMPI_VLLM[] = {
+    SAMPI_PEER_IS("temperature", "temp", HEAT, "1", 0, 2),
+    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, SAMPI_MOST),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_PENALTIES,
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", biases, CLAMPS, -100, 100),
+    SAMPI_PEER_DOES("seed", "seed", seed, NONE, -1, 0),
+    SAMPI_PEER_FORMS,
+    SAMPI_PEER_DOES("tools", NULL, tools, NONE, 0, 0),
+    SAMPI_PEER_PUTS("stop", stops.strings, texts, ONE, 0, 0),
+    SAMPI_PEER_DOES("stop_token_ids", NULL, stop_tokens, NONE, 0, 0),
+    SAMPI_PEER_PUTS("include_stop_str_in_output", stops.include_stop, truth, NONE, 0, 0),
+    SAMPI_PEER_PUTS("ignore_eos", stops.ignores_ends, endless, NONE, 0, 0),
+    SAMPI_PEER_PUTS("min_tokens", made.min_tokens, least, WAITS, 0, INT32_MAX),
+    SAMPI_PEER_DOES("thinking_token_budget", NULL, thinking, NONE, -1, INT32_MAX),
+    SAMPI_PEER_PUTS("use_beam_search", searches, truth, NONE, 0, 0),
+    SAMPI_PEER_PUTS("n", made.n, amount, NONE, 1, 16384),
+    SAMPI_PEER_PUTS("logprobs", made.logprobs, logprobs, NONE, 0, 0),
+    SAMPI_PEER_PUTS("top_logprobs", made.n_top, count, NONE, 0, 0),
+    SAMPI_PEER_PUTS("prompt_logprobs", made.prompt_logprobs, logprobs, NONE, 0, 0),
+    SAMPI_PEER_DOES("logprob_token_ids", NULL, logprob_ids, NONE, 0, 0),
+    SAMPI_PEER_PUTS("sampling_mask", made.support, truth, NONE, 0, 0),
+    SAMPI_PEER_PUTS("length_penalty", made.length_penalty, real, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_END
+};
+
+/* The fields and defaults of transformers' GenerationConfig. The order of samplers is that of generation/utils.py. */
+static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
+    SAMPI_PEER_PUTS("do_sample", samples, truth, NONE, 0, 0),
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, SAMPI_MOST),
+    SAMPI_PEER_ELSE("top_k_ties", "1"),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
+    /* transformers ignores other values */
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f),
+    SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("suppress_tokens", "logit_bias", biases, BANS, 0, 0),
+    SAMPI_PEER_PUTS("num_beams", made.n_beams, amount, NONE, 1, SAMPI_PEER_MOST_BEAMS),
+    SAMPI_PEER_PUTS("num_beam_groups", made.n_groups, amount, NONE, 1, SAMPI_PEER_MOST_BEAMS),
+    SAMPI_PEER_PUTS("num_return_sequences", made.n, amount, NONE, 1, INT32_MAX),
+    SAMPI_PEER_PUTS("length_penalty", made.length_penalty, real, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_PUTS("diversity_penalty", made.diversity_penalty, real, NONE, 0, SAMPI_MOST),
+    SAMPI_PEER_DOES("early_stopping", NULL, early, NONE, 0, 0),
+    SAMPI_PEER_PUTS("min_new_tokens", made.min_tokens, least, NONE, 0, INT32_MAX),
+    SAMPI_PEER_PUTS("stop_strings", stops.strings, texts, ONE, 0, 0),
+    SAMPI_PEER_DOES("eos_token_id", NULL, stop_tokens, ONE, 0, 0),
+    SAMPI_PEER_PUTS("guidance_scale", made.guidance_scale, guidance, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_END
+};
+
+/* The fields of llama-server's completions (server-schema.cpp), with the defaults of common_params_sampling. */
+static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
+    SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", OURS, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
+    SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
+    SAMPI_PEER_IS("top_n_sigma", "top_n_sigma", NONE, "-1", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
+    SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
+    SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
+    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", 0, INT32_MAX),
+    SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", OURS, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
+    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", 0, INT32_MAX),
+    SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", strings, NONE, 0, 0),
+    SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
+    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", OURS, "5", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", OURS, "0.1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
+    SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
+    SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
+    SAMPI_PEER_DOES("seed", "seed", seed, 32_BITS, -1, 0),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", biases, PAIRS, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("samplers", NULL, order, NONE, 0, 0),
+    SAMPI_PEER_FORMS,
+    SAMPI_PEER_PUTS("stop", stops.strings, texts, ONE_EMPTY, 0, 0),
+    SAMPI_PEER_PUTS("ignore_eos", stops.ignores_ends, endless, MASKS, 0, 0),
+    SAMPI_PEER_DOES("reasoning_budget_tokens", NULL, thinking, NONE, -1, INT32_MAX),
+    SAMPI_PEER_DOES("thinking_budget_tokens", NULL, thinking, NONE, -1, INT32_MAX),
+    SAMPI_PEER_END
+};
+
+/* The fields of Ollama's DefaultOptions. Ollama passes all of them on to llama-server, except a typical_p of 0. */
+#define SAMPI_OPTION(name, param, how, usual, lo, hi) \
+    { name, param, 0, sampi_request_number, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
+static const sampi_peer_field SAMPI_OLLAMA[] = {
+    SAMPI_PEER_DOES("options", NULL, options, NONE, 0, 0),
+    SAMPI_OPTION("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
+    SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
+    SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
+    SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
+    SAMPI_OPTION("typical_p", "typ_p", OPEN_CLAMPS_RETURNS, "1", 0, 1),
+    SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_OPTION("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("seed", "seed", seed, INSIDE_32_BITS, -1, 0),
+    SAMPI_PEER_PUTS("stop", stops.strings, texts, INSIDE_EMPTY, 0, 0),
+    SAMPI_PEER_DOES("format", NULL, plain, NONE, 0, 0),
+    SAMPI_PEER_END
+};
+
+/* The fields of Anthropic's Messages API. */
+static const sampi_peer_field SAMPI_ANTHROPIC[] = {
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_DOES("thinking", NULL, thinking_object, NONE, 1024, INT32_MAX),
+    SAMPI_PEER_DOES("tool_choice", NULL, tool_object, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, tools, NONE, 0, 0),
+    SAMPI_PEER_DOES("output_config", NULL, output_config, NONE, 0, 0),
+    SAMPI_PEER_PUTS("stop_sequences", stops.strings, texts, NONE, 0, 0),
+    SAMPI_PEER_END
+};
+
+/* The fields of SGLang's SamplingParams (post_init, verify). */
+static const sampi_peer_field SAMPI_SGLANG[] = {
+    SAMPI_PEER_DOES("sampling_params", NULL, options, NONE, 0, 0),
+    SAMPI_PEER_IS("temperature", "temp", COLD, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NOT_0, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_PENALTIES,
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_OUTPUT_BEHIND, "1", 0, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", biases, NONE, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("seed", "seed", seed, NONE, 0, 0),
+    SAMPI_PEER_DOES("sampling_seed", "seed", seed, NONE, 0, 0),
+    SAMPI_PEER_DOES("custom_params", NULL, custom_params, NONE, 0, 0),
+    SAMPI_PEER_DOES("max_thinking_tokens", NULL, thinking, NONE, -SAMPI_MOST, INT32_MAX),
+    SAMPI_PEER_DOES("response_format", NULL, plain, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, tool_choice, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, tools, NONE, 0, 0),
+    SAMPI_PEER_PUTS("stop", stops.strings, texts, ONE, 0, 0),
+    SAMPI_PEER_DOES("stop_token_ids", NULL, stop_tokens, NONE, 0, 0),
+    SAMPI_PEER_PUTS("stop_regex", stops.patterns, texts, ONE, 0, 0),
+    SAMPI_PEER_PUTS("no_stop_trim", stops.include_stop, truth, NONE, 0, 0),
+    SAMPI_PEER_PUTS("ignore_eos", stops.ignores_ends, endless, NONE, 0, 0),
+    SAMPI_PEER_PUTS("min_tokens", made.min_tokens, least, NONE, 0, INT32_MAX),
+    SAMPI_PEER_PUTS("min_new_tokens", made.min_tokens, least, NONE, 0, INT32_MAX),
+    SAMPI_PEER_PUTS("return_logprob", made.logprobs, logprobs, NONE, 0, 0),
+    SAMPI_PEER_PUTS("logprobs", made.logprobs, logprobs, NONE, 0, 0),
+    SAMPI_PEER_PUTS("top_logprobs_num", made.n_top, count, NONE, 0, 0),
+    SAMPI_PEER_PUTS("top_logprobs", made.n_top, count, NONE, 0, 0),
+    SAMPI_PEER_DOES("token_ids_logprob", NULL, logprob_ids, NONE, 0, 0),
+    SAMPI_PEER_PUTS("return_sampling_mask", made.support, truth, NONE, 0, 0),
+    SAMPI_PEER_PUTS("return_entropy", made.entropy, truth, NONE, 0, 0),
+    SAMPI_PEER_END
+};
+
+/* Skipped fields are fields that do not influence which token is drawn. */
+#define SAMPI_SKIPPED_ALIKE \
+    "model;messages;prompt;suffix;echo;stream;stream_options;best_of;max_tokens;" \
+    "max_completion_tokens;user;parallel_tool_calls;functions;" \
+    "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
+    "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
+    "moderation"
+#define SAMPI_SKIPPED_OPENAI SAMPI_SKIPPED_ALIKE ";logprobs;top_logprobs"
+#define SAMPI_SKIPPED_VLLM \
+    SAMPI_SKIPPED_ALIKE ";prompt_logprob_token_ids;" \
+    "prompt_logprob_start;flat_logprobs;detokenize;skip_special_tokens;" \
+    "spaces_between_special_tokens;output_kind;stream_interval;skip_clone;" \
+    "output_text_buffer_length;skip_reading_prefix_cache;repetition_detection;" \
+    "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
+    "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
+    "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
+    "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
+    "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
+    "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
+#define SAMPI_SKIPPED_TRANSFORMERS \
+    "max_length;max_new_tokens;max_time;use_cache;" \
+    "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
+    "output_attentions;output_hidden_states;output_scores;output_logits;" \
+    "return_dict_in_generate;pad_token_id;bos_token_id;decoder_start_token_id;is_assistant;" \
+    "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
+    "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
+    "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
+    "compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
+    "_from_model_config;_original_object_hash;transformers_version"
+#define SAMPI_SKIPPED_LLAMA_SERVER \
+    SAMPI_SKIPPED_OPENAI ";tools;verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
+    "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
+    "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
+    "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
+    "reasoning_format;reasoning_in_content;generation_prompt;parse_tool_calls;chat_parser;" \
+    "continue_final_message;add_generation_prompt;reasoning_control;reasoning_budget_start_tag;" \
+    "reasoning_budget_end_tag;reasoning_budget_end_tags;reasoning_budget_message;thinking_forced_open;" \
+    "input_prefix;input_suffix;input_extra;multimodal_data"
+#define SAMPI_SKIPPED_OLLAMA \
+    "model;prompt;suffix;system;template;context;stream;raw;keep_alive;images;messages;tools;think;" \
+    "truncate;shift;_debug_render_only;logprobs;top_logprobs;options.num_keep;options.num_predict;" \
+    "options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
+    "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
+    "options.f16_kv;options.vocab_only"
+
+#define SAMPI_SKIPPED_ANTHROPIC \
+    "model;messages;system;max_tokens;stream;metadata;service_tier;container;cache_control;" \
+    "inference_geo;user_profile_id"
+
+/* SGLang's skipped fields: those of SamplingParams, then of GenerateReqInput, then of OpenAI's requests. */
+#define SAMPI_SKIPPED_SGLANG \
+    "max_new_tokens;n;skip_special_tokens;" \
+    "spaces_between_special_tokens;stream_interval;" \
+    "rid;session_id;text;input_ids;input_embeds;image_data;video_data;audio_data;mm_hashes;mm_content_hashes;" \
+    "use_audio_in_video;video_config;logprob_start_len;" \
+    "return_text_in_logprobs;return_flat_raw_top_logprobs;" \
+    "return_flat_raw_top_logprobs_b64;stream;log_metrics;return_hidden_states;return_routed_experts;" \
+    "routed_experts_start_len;return_indexer_topk;modalities;session_params;lora_path;lora_id;bootstrap_host;" \
+    "bootstrap_port;bootstrap_room;bootstrap_pair_key;decode_tp_size;routed_dp_rank;data_parallel_rank;" \
+    "disagg_prefill_dp_rank;kv_router_hint;routing_key;conversation_id;http_worker_ipc;background;" \
+    "require_reasoning;priority;extra_key;no_logs;custom_labels;return_bytes;" \
+    "return_prompt_token_ids;external_trace_header;received_time;need_wait_for_mm_inputs;num_items_assigned;" \
+    "encoder_urls;max_dynamic_patch;min_dynamic_patch;image_max_dynamic_patch;video_max_dynamic_patch;" \
+    "images_config;multi_item_delimiter_indices;cache_salt;" \
+    "model;messages;prompt;suffix;echo;best_of;max_tokens;max_completion_tokens;" \
+    "stream_options;user;parallel_tool_calls;return_cached_tokens_details;return_token_ids;return_meta_info;" \
+    "reasoning_effort;reasoning;task;continue_final_message;separate_reasoning;stream_reasoning;" \
+    "chat_template_kwargs;ngram_corpus_id"
+
+/* Refused fields are those that influence tokens, and that no setting can express. */
+#define SAMPI_REFUSED_VLLM \
+    "structured_outputs;guided_json;guided_regex;guided_choice;guided_grammar;allowed_token_ids;bad_words=;" \
+    "watermarking=false;logits_processors;trace_decode_token_ids;extra_args=;vllm_xargs="
+#define SAMPI_REFUSED_TRANSFORMERS \
+    "penalty_alpha=0;dola_layers;constraints;force_words_ids;top_h;encoder_repetition_penalty=1;" \
+    "no_repeat_ngram_size=0;encoder_no_repeat_ngram_size=0;bad_words_ids;sequence_bias=;" \
+    "begin_suppress_tokens=;forced_bos_token_id;forced_eos_token_id;exponential_decay_length_penalty;" \
+    "min_length=0;watermarking_config;assistant_ensemble_weight;speculation_type;token_healing=false;" \
+    "remove_invalid_values=false"
+#define SAMPI_REFUSED_LLAMA_SERVER \
+    "grammar=;json_schema"
+#define SAMPI_REFUSED_SGLANG \
+    "json_schema;regex;ebnf;structural_tag;beam_width=1;custom_logit_processor;positional_embed_overrides"
+
+static const sampi_peer SAMPI_PEERS[] = {
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, "", "", SAMPI_PEER_SAMPLES },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, SAMPI_REFUSED_VLLM, "",
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
+    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
+      SAMPI_SKIPPED_TRANSFORMERS, SAMPI_REFUSED_TRANSFORMERS, "", 0 },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, SAMPI_REFUSED_LLAMA_SERVER, "",
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, "", "options.",
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
+          SAMPI_PEER_FOLDS },
+    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, "", "",
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
+    { SAMPI_SGLANG, "penalties;temperature;top_p;top_k;min_p", SAMPI_SKIPPED_SGLANG, SAMPI_REFUSED_SGLANG,
+      "sampling_params.", SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT | SAMPI_PEER_ANYWHERE },
+};
+/* clang-format on */
 
 /* ---- src/peers/requests.h ---- */
 /* ---- requests: a whole request ----
@@ -36711,7 +36620,7 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
         const sampi_field *field = sampi_field_named(f->param);
         if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how, n++;
     }
-    reader->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
+    reader->made.with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
     if (p->penalty_last_n == -1 && !reader->knows_length) p->penalty_last_n = SAMPI_PEER_WHOLE_TEXT;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
@@ -36735,7 +36644,7 @@ static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 /* Sets what a search needs: its width, and settings whose chains leave all tokens. */
 static SAMPI_COLD int sampi_request_search(sampi_request_reader *reader)
 {
-    samp_request *out = reader->out;
+    samp_request *out = &reader->made;
     if (reader->searches) out->n_beams = out->n;
     const bool none = reader->searches ? false : out->n_beams < 2, draws = !reader->searches && reader->samples;
     if (none) out->n_beams = 0;
@@ -36763,7 +36672,7 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
         status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_request_bad(reader, 0, status);
     /* to SGLang stop_token_ids are end tokens too */
-    if (reader->peer->fields == SAMPI_SGLANG && reader->to->stops.ignores_ends) reader->to->stops.n_tokens = 0;
+    if (reader->peer->fields == SAMPI_SGLANG && reader->stops.ignores_ends) reader->stops.n_tokens = 0;
     if (!reader->adaptive) p->adaptive_target = -1.0f; /* then llama-server ignores adaptive_p */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (reader->thinks && with)
@@ -36782,11 +36691,11 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (status) return status;
     status = samp_check_params(p, &param);
     if (status) {
-        char why[sizeof reader->out->error.message] = "expected another value, or it set in the settings";
+        char why[sizeof reader->made.error.message] = "expected another value, or it set in the settings";
         if (!strcmp(param, "logit_bias")) (void)samp_params_error_text(p, why, sizeof why);
         return sampi_request_fail_param(reader, param, status, why);
     }
-    reader->out->field[0] = 0;
+    reader->made.field[0] = 0;
     return SAMP_OK;
 }
 
@@ -36801,8 +36710,7 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     p->rng = old->params.rng;
     p->top_k = 0; /* this library's defaults are llama.cpp's; in a program without these fields both are off */
     p->min_p = 0.0f;
-    reader->to->stops.include_stop = reader->peer->fields ==
-                                     SAMPI_TRANSFORMERS; /* it returns all that it generates */
+    reader->stops.include_stop = reader->peer->fields == SAMPI_TRANSFORMERS; /* it returns all that it generates */
     for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
     p->seed = old->params.seed;
@@ -36824,40 +36732,37 @@ static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer, const char *json,
                                          const char *const *handled, samp_request *request, sampi_text *left_out)
 {
-    samp_request mine;
-    sampi_json doc;
-    memset(&mine, 0, sizeof mine);
-    mine.thinking_budget = -1;
-    mine.guidance_scale = mine.length_penalty = 1.0f;
-    mine.n = mine.n_groups = 1;
-    samp_request *out = request ? request : &mine;
-    *out = mine;
-    if (!settings || !json) return out->error.status = SAMP_E_NULL;
-    if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
-    samp_settings *to = samp_settings_init();
-    if (!to) return out->error.status = SAMP_E_NOMEM;
     sampi_request_reader reader;
+    sampi_json doc;
+    samp_request *out = &reader.made;
     memset(&reader, 0, sizeof reader);
-    reader.peer = &SAMPI_PEERS[peer];
-    reader.handled = handled;
-    reader.doc = &doc;
-    reader.to = to;
-    reader.out = out;
-    reader.reads = reader.peer->reads;
-    reader.samples = reader.reads & SAMPI_PEER_SAMPLES;
-    reader.has_out = request != NULL;
-    reader.left_out = left_out;
-    reader.knows_length = settings->knows_length;
-    int status = sampi_json_read(&doc, json, strlen(json), &out->error);
+    out->thinking_budget = -1;
+    out->guidance_scale = out->length_penalty = 1.0f;
+    out->n = out->n_groups = 1;
+    int status = settings && json ? SAMP_OK : SAMP_E_NULL;
+    if (!status && (unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) status = SAMP_E_RANGE;
+    if (!status && !(reader.to = samp_settings_init())) status = SAMP_E_NOMEM;
+    out->error.status = status;
+    if (!status) status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
+        reader.peer = &SAMPI_PEERS[peer];
+        reader.handled = handled;
+        reader.doc = &doc;
+        reader.reads = reader.peer->reads;
+        reader.samples = reader.reads & SAMPI_PEER_SAMPLES;
+        reader.has_out = request != NULL;
+        reader.left_out = left_out;
+        reader.knows_length = settings->knows_length;
         status = sampi_request_defaults(&reader, settings);
         if (status) sampi_request_bad(&reader, 0, status);
         if (!status) status = sampi_request_read_object(&reader, 0, false);
         if (!status) status = sampi_request_settle(&reader);
         sampi_json_free(&doc);
+        reader.to->stops = reader.stops;
     }
-    if (!status) sampi_settings_swap(settings, to);
-    samp_settings_free(to);
+    if (!status) sampi_settings_swap(settings, reader.to);
+    samp_settings_free(reader.to);
+    if (request) *request = *out;
     return status ? status : reader.n_left_out;
 }
 

@@ -496,12 +496,13 @@ extern "C" {
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #ifdef SAMPLING_PEERS_DECLARED
-#include "peers/tables.h"
+#include "peers/head.h"
 #include "peers/values.h"
 #include "peers/llama_server.h"
 #include "peers/stops.h"
 #include "peers/wishes.h"
 #include "peers/fields.h"
+#include "peers/tables.h"
 #include "peers/requests.h"
 
 #endif /* SAMPLING_PEERS_DECLARED */

@@ -4,33 +4,31 @@
    An object of options inside the request (Ollama's options) is read in the same way. Functions named after a field
    read it, and return a status. */
 
-/* Is the node's value neutral? `usual` is the neutral number, or "false"; if it is "", an empty list, object or text is
-   neutral; if it is NULL, no value is. */
+/* Refuses a value. */
+static SAMPI_COLD int sampi_request_refuse(sampi_request_reader *reader, int32_t node)
+{
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
+}
+
+/* Is the node's value neutral? `usual` is what follows the name in the list of refused fields (sampi_peer.refused). */
 static SAMPI_COLD bool sampi_request_is_neutral(const sampi_request_reader *reader, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     double x = 0.0;
     float neutral = 0.0f;
-    if (!usual) return false;
+    if (v->kind == SAMPI_JSON_NULL) return true;
+    if (*usual++ != '=') return false;
+    const bool empty = !*usual || *usual == ';';
     switch ((sampi_json_kind)v->kind) {
-        case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
+        case SAMPI_JSON_FALSE: return *usual == 'f';
         case SAMPI_JSON_ARRAY:
-        case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
-        case SAMPI_JSON_STRING: return !*usual && reader->doc->strings[v->text].n == 0;
+        case SAMPI_JSON_OBJECT: return empty && v->n == 0;
+        case SAMPI_JSON_STRING: return empty && reader->doc->strings[v->text].n == 0;
         case SAMPI_JSON_NUMBER:
             return !sampi_request_double(reader, node, &x) && !sampi_read_float(&usual, &neutral) &&
                    x == (double)neutral;
         default: return false;
     }
-}
-
-/* Is the node {"type": "text"}, or an empty value? */
-static SAMPI_COLD bool sampi_request_is_plain(const sampi_request_reader *reader, int32_t node)
-{
-    int32_t type = sampi_json_member(reader->doc, node, sampi_json_find(reader->doc, "type", 4));
-    if (type < 0) return sampi_request_is_neutral(reader, node, "");
-    const sampi_json_node *v = sampi_request_node(reader, type);
-    return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(reader->doc, "text", 4);
 }
 
 /* Is the node this string? */
@@ -41,13 +39,14 @@ static SAMPI_COLD bool sampi_request_is_text(const sampi_request_reader *reader,
 }
 
 /* Reads transformers' early_stopping: false, true or "never". */
-static SAMPI_COLD int sampi_request_early(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_early(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    (void)f;
     const uint8_t kind = sampi_request_node(reader, node)->kind;
     const bool never = sampi_request_is_text(reader, node, "never");
     if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE && !never)
         return sampi_request_bad(reader, node, SAMP_E_FORMAT);
-    reader->out->early_stopping = never ? 2 : kind == SAMPI_JSON_TRUE;
+    reader->made.early_stopping = never ? 2 : kind == SAMPI_JSON_TRUE;
     return SAMP_OK;
 }
 
@@ -59,8 +58,9 @@ static SAMPI_COLD int32_t sampi_request_find(const sampi_request_reader *reader,
 
 /* Reads tool_choice or function_call. "auto" and "none" do not influence tokens; values that force a call are
    refused. */
-static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    (void)f;
     uint8_t kind = sampi_request_node(reader, node)->kind;
     if (sampi_request_is_text(reader, node, "auto") || sampi_request_is_text(reader, node, "none")) return SAMP_OK;
     if (kind == SAMPI_JSON_OBJECT || sampi_request_is_text(reader, node, "required"))
@@ -71,20 +71,22 @@ static SAMPI_COLD int sampi_request_tool_choice(sampi_request_reader *reader, in
 
 /* Reads Anthropic's tool_choice, an object. {"type": "auto"} and {"type": "none"} do not influence tokens; "any" and
    "tool" force a call and are refused. */
-static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_tool_object(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const int32_t type = sampi_request_find(reader, node, "type");
     if (type < 0) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     if (sampi_request_is_text(reader, type, "any") || sampi_request_is_text(reader, type, "tool"))
         return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED,
                                   "expected auto or none: settings can't make it call a tool");
-    return sampi_request_tool_choice(reader, type);
+    return sampi_request_tool_choice(reader, type, f);
 }
 
 /* Reads Anthropic's output_config. An effort is skipped, because it is a word for the prompt's template. Any other
    member, such as a format of the answer, is refused. */
-static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_output_config(sampi_request_reader *reader, int32_t node,
+                                                  const sampi_peer_field *f)
 {
+    (void)f;
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
         return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     const int32_t effort = sampi_request_find(reader, node, "effort");
@@ -120,8 +122,10 @@ static SAMPI_COLD int sampi_request_thinking_object(sampi_request_reader *reader
 /* Reads SGLang's custom_params, and sets the limit of thinking tokens from its member thinking_budget, if Python's
    isinstance() takes it for a whole number, as it does true and false. Other values, and numbers below 0, set no
    limit. */
-static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, int32_t node,
+                                                  const sampi_peer_field *f)
 {
+    (void)f;
     const int32_t budget = sampi_request_find(reader, node, "thinking_budget");
     sampi_written w;
     if (sampi_request_node(reader, node)->kind != SAMPI_JSON_OBJECT)
@@ -134,22 +138,34 @@ static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, 
     return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
 }
 
-/* May the model call a tool whose arguments must have a certain form (strict, or a grammar)? */
-static SAMPI_COLD bool sampi_request_has_strict(const sampi_request_reader *reader, int32_t node)
+/* Reads a format of answers: {"type": "text"} and empty values are accepted. */
+static SAMPI_COLD int sampi_request_plain(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    const int32_t type = sampi_request_find(reader, node, "type");
+    const bool plain = type < 0 ? sampi_request_is_neutral(reader, node, "=")
+                                : sampi_request_is_text(reader, type, "text");
+    (void)f;
+    return plain ? SAMP_OK : sampi_request_refuse(reader, node);
+}
+
+/* Reads a list of tools. Refused is a tool that the model may call, and whose arguments must have a certain form
+   (strict, or a grammar). */
+static SAMPI_COLD int sampi_request_tools(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    (void)f;
     const bool bare = reader->peer->reads & SAMPI_PEER_BARE;
     const int32_t chosen = sampi_request_find(reader, 0, "tool_choice");
     if (sampi_request_is_text(reader, bare ? sampi_request_find(reader, chosen, "type") : chosen, "none"))
-        return false;
+        return SAMP_OK;
     for (int32_t i = sampi_request_node(reader, node)->first; i >= 0; i = sampi_request_node(reader, i)->next) {
         int32_t strict = sampi_request_find(reader, bare ? i : sampi_request_find(reader, i, "function"), "strict");
         int32_t format = sampi_request_find(reader, sampi_request_find(reader, i, "custom"), "format");
         uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_request_node(reader, strict)->kind;
-        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
+        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return sampi_request_refuse(reader, node);
         if (format >= 0 && !sampi_request_is_text(reader, sampi_request_find(reader, format, "type"), "text"))
-            return true;
+            return sampi_request_refuse(reader, node);
     }
-    return false;
+    return SAMP_OK;
 }
 
 static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, int32_t node, bool inside);
@@ -157,67 +173,13 @@ static SAMPI_COLD int sampi_request_read_object(sampi_request_reader *reader, in
 /* Reads an object of options inside a request (Ollama's `options`, SGLang's `sampling_params`). Its members are looked
    up in the table of the request's own fields. In SGLang's sampling_params, unlike outside of it, booleans and texts
    are not accepted as numbers. */
-static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_options(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
+    (void)f;
     if (reader->reads & SAMPI_PEER_ANYWHERE) reader->reads &= ~(SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT);
     const int status = sampi_request_read_object(reader, node, true);
     reader->reads = reader->peer->reads;
     return status;
-}
-
-/* Reads a value by the rule in its row. */
-static SAMPI_COLD int sampi_request_read_value(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
-{
-    switch ((sampi_peer_means)f->means) {
-        case SAMPI_PEER_NUMBER:
-        case SAMPI_PEER_HEAT:
-        case SAMPI_PEER_COLD: return sampi_request_number(reader, node, f);
-        case SAMPI_PEER_SEED: return sampi_request_seed(reader, node, f);
-        case SAMPI_PEER_THINKING: return sampi_request_thinking(reader, node, f);
-        case SAMPI_PEER_THOUGHT: return sampi_request_thinking_object(reader, node, f);
-        case SAMPI_PEER_CUSTOM: return sampi_request_custom_params(reader, node);
-        case SAMPI_PEER_CALLS: return sampi_request_tool_object(reader, node);
-        case SAMPI_PEER_CONFIG: return sampi_request_output_config(reader, node);
-        case SAMPI_PEER_BIAS:
-        case SAMPI_PEER_BAN: return sampi_request_biases(reader, node, f);
-        case SAMPI_PEER_STRINGS: return sampi_request_strings(reader, node);
-        case SAMPI_PEER_ORDER: return sampi_request_order(reader, node);
-        case SAMPI_PEER_CHOICE: return sampi_request_tool_choice(reader, node);
-        case SAMPI_PEER_OPTIONS: return sampi_request_options(reader, node);
-        case SAMPI_PEER_STOPS: return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.strings);
-        case SAMPI_PEER_STOP_PATTERNS:
-            return sampi_request_texts(reader, node, f->how, false, &reader->to->stops.patterns);
-        case SAMPI_PEER_STOP_TOKENS: return sampi_request_stop_tokens(reader, node, f);
-        case SAMPI_PEER_STOP_SHOWN: return sampi_request_truth(reader, node, &reader->to->stops.include_stop);
-        case SAMPI_PEER_ENDLESS: return sampi_request_endless(reader, node, f);
-        case SAMPI_PEER_LEAST: return sampi_request_least(reader, node, f);
-        case SAMPI_PEER_SEARCH: return sampi_request_truth(reader, node, &reader->searches);
-        case SAMPI_PEER_EARLY: return sampi_request_early(reader, node);
-        case SAMPI_PEER_BEAMS:
-        case SAMPI_PEER_GROUPS:
-        case SAMPI_PEER_ANSWERS:
-        case SAMPI_PEER_LENGTH:
-        case SAMPI_PEER_DIVERSITY: return sampi_request_beams(reader, node, f);
-        case SAMPI_PEER_GUIDANCE: return sampi_request_guidance(reader, node, f);
-        case SAMPI_PEER_SAMPLE: return sampi_request_truth(reader, node, &reader->samples);
-        case SAMPI_PEER_LOGPROBS:
-            return sampi_request_logprobs(reader, node, &reader->out->logprobs, &reader->out->n_top);
-        case SAMPI_PEER_TOP_LOGPROBS: return sampi_request_count(reader, node, &reader->out->n_top);
-        case SAMPI_PEER_PROMPT_LOGPROBS:
-            return sampi_request_logprobs(reader, node, &reader->out->prompt_logprobs, &reader->out->n_prompt_top);
-        case SAMPI_PEER_LOGPROB_IDS: return sampi_request_logprob_ids(reader, node);
-        case SAMPI_PEER_SUPPORT: return sampi_request_truth(reader, node, &reader->out->support);
-        case SAMPI_PEER_ENTROPY: return sampi_request_truth(reader, node, &reader->out->entropy);
-        case SAMPI_PEER_NEUTRAL:
-            if (sampi_request_is_neutral(reader, node, f->usual)) return SAMP_OK;
-            break;
-        case SAMPI_PEER_TOOLS:
-            if (!sampi_request_has_strict(reader, node)) return SAMP_OK;
-            break;
-        case SAMPI_PEER_PLAIN:
-            if (sampi_request_is_plain(reader, node)) return SAMP_OK;
-    }
-    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
 /* Are two names of n bytes equal? If `folds`, upper and lower case are the same. */
@@ -228,14 +190,13 @@ static SAMPI_COLD bool sampi_request_same_name(const char *a, const char *b, siz
     return i == n;
 }
 
-/* Is a name of n bytes in a list, whose names are separated by semicolons? */
-static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *name, size_t n, bool folds)
+/* Looks for a name of n bytes in a list, whose names are separated by semicolons; '=' and more may follow a name.
+   Returns what follows the name, or NULL. */
+static SAMPI_COLD const char *sampi_request_listed(const char *list, const char *name, size_t n, bool folds)
 {
-    for (size_t length; *list; list += length + (list[length] == ';')) {
-        length = strcspn(list, ";");
-        if (length == n && sampi_request_same_name(list, name, n, folds)) return true;
-    }
-    return false;
+    for (; *list; list += strcspn(list, ";"), list += *list == ';')
+        if (strcspn(list, ";=") == n && sampi_request_same_name(list, name, n, folds)) return list + n;
+    return NULL;
 }
 
 /* Sets request.field to the name of a field (n bytes), for errors; if `inside`, the name of the object of options comes
@@ -243,21 +204,13 @@ static SAMPI_COLD bool sampi_request_is_listed(const char *list, const char *nam
 static SAMPI_COLD size_t sampi_request_set_field(sampi_request_reader *reader, const char *name, size_t n,
                                                  bool inside)
 {
-    char *path = reader->out->field;
-    size_t before = inside ? strlen(reader->peer->options) : 0, room = sizeof reader->out->field - 1 - before;
+    char *path = reader->made.field;
+    size_t before = inside ? strlen(reader->peer->options) : 0, room = sizeof reader->made.field - 1 - before;
     size_t taken = n < room ? n : room;
     memcpy(path, reader->peer->options, before);
     memcpy(path + before, name, taken);
     path[before + taken] = 0;
     return taken < n ? 0 : before + n;
-}
-
-/* Is this row valid at this place, inside of the object of options or outside? */
-static SAMPI_COLD bool sampi_request_row_applies(const sampi_request_reader *reader, const sampi_peer_field *f,
-                                                 bool inside)
-{
-    if (reader->peer->reads & SAMPI_PEER_ANYWHERE) return !inside || f->means != SAMPI_PEER_OPTIONS;
-    return !(f->how & SAMPI_PEER_INSIDE) == !inside;
 }
 
 /* Adds the name of a field to those that are left out, with ';' between. A name that the text has no room for is not
@@ -285,7 +238,7 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
     const size_t before = inside ? strlen(reader->peer->options) : 0;
     size_t n;
     const char *name = sampi_request_text(reader, sampi_request_node(reader, node)->name, &n),
-               *path = reader->out->field;
+               *path = reader->made.field;
     size_t n_path = sampi_request_set_field(reader, name, n, inside);
     bool folds = !inside && (reader->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = reader->handled; mine && *mine; mine++) {
@@ -293,13 +246,17 @@ static SAMPI_COLD int sampi_request_read_member(sampi_request_reader *reader, in
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
     /* the list has names without the object's name */
-    const size_t bare = reader->peer->reads & SAMPI_PEER_ANYWHERE ? before : 0;
-    if (n_path && sampi_request_is_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
+    const bool anywhere = reader->peer->reads & SAMPI_PEER_ANYWHERE;
+    const size_t bare = anywhere ? before : 0;
+    if (n_path && sampi_request_listed(reader->peer->skipped, path + bare, n_path - bare, folds)) return SAMP_OK;
+    const char *usual = anywhere || !inside ? sampi_request_listed(reader->peer->refused, name, n, folds) : NULL;
+    if (usual) return sampi_request_is_neutral(reader, node, usual) ? SAMP_OK : sampi_request_refuse(reader, node);
     for (const sampi_peer_field *f = reader->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || !sampi_request_same_name(f->name, name, n, folds)) continue;
-        if (!sampi_request_row_applies(reader, f, inside)) continue;
-        return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK
-                                                                         : sampi_request_read_value(reader, node, f);
+        /* an object of options has none inside */
+        if (anywhere ? inside && f->read == sampi_request_options : !(f->how & SAMPI_PEER_INSIDE) != !inside)
+            continue;
+        return sampi_request_node(reader, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : f->read(reader, node, f);
     }
     if (reader->left_out) return sampi_request_leave_out(reader, name, n, inside);
     return sampi_request_fail(reader, node, SAMP_E_NAME, "expected a field that this program has");

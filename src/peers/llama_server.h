@@ -46,7 +46,7 @@ static SAMPI_COLD void sampi_request_add_sampler(sampi_request_reader *reader, c
 
 /* Reads llama-server's samplers, and sets the order. Other types of values are ignored, as llama-server ignores
    them. */
-static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     enum { NAME = 12, MOST = 64 }; /* the bytes of a name with its semicolon, and the largest number of samplers */
     char order[NAME * MOST + 1] = "";
@@ -65,6 +65,7 @@ static SAMPI_COLD int sampi_request_order(sampi_request_reader *reader, int32_t 
         if (n_samplers++ == MOST) return sampi_request_bad(reader, node, SAMP_E_RANGE);
         sampi_request_add_sampler(reader, order, sampler);
     }
+    (void)f;
     int status = samp_settings_set(reader->to, "order", order, NULL);
     return status ? sampi_request_bad(reader, node, status) : SAMP_OK;
 }

@@ -37,7 +37,7 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
         const sampi_field *field = sampi_field_named(f->param);
         if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how, n++;
     }
-    reader->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
+    reader->made.with_prompt = !(looks & SAMPI_PEER_OUTPUT);
     if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
     if (p->penalty_last_n == -1 && !reader->knows_length) p->penalty_last_n = SAMPI_PEER_WHOLE_TEXT;
     if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
@@ -61,7 +61,7 @@ static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 /* Sets what a search needs: its width, and settings whose chains leave all tokens. */
 static SAMPI_COLD int sampi_request_search(sampi_request_reader *reader)
 {
-    samp_request *out = reader->out;
+    samp_request *out = &reader->made;
     if (reader->searches) out->n_beams = out->n;
     const bool none = reader->searches ? false : out->n_beams < 2, draws = !reader->searches && reader->samples;
     if (none) out->n_beams = 0;
@@ -89,7 +89,7 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
         status = samp_settings_set(reader->to, "order", "penalties;temperature;top_k;top_p;min_p", NULL);
     if (status) return sampi_request_bad(reader, 0, status);
     /* to SGLang stop_token_ids are end tokens too */
-    if (reader->peer->fields == SAMPI_SGLANG && reader->to->stops.ignores_ends) reader->to->stops.n_tokens = 0;
+    if (reader->peer->fields == SAMPI_SGLANG && reader->stops.ignores_ends) reader->stops.n_tokens = 0;
     if (!reader->adaptive) p->adaptive_target = -1.0f; /* then llama-server ignores adaptive_p */
     const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
     if (reader->thinks && with)
@@ -108,11 +108,11 @@ static SAMPI_COLD int sampi_request_settle(sampi_request_reader *reader)
     if (status) return status;
     status = samp_check_params(p, &param);
     if (status) {
-        char why[sizeof reader->out->error.message] = "expected another value, or it set in the settings";
+        char why[sizeof reader->made.error.message] = "expected another value, or it set in the settings";
         if (!strcmp(param, "logit_bias")) (void)samp_params_error_text(p, why, sizeof why);
         return sampi_request_fail_param(reader, param, status, why);
     }
-    reader->out->field[0] = 0;
+    reader->made.field[0] = 0;
     return SAMP_OK;
 }
 
@@ -127,8 +127,7 @@ static SAMPI_COLD int sampi_request_defaults(sampi_request_reader *reader, const
     p->rng = old->params.rng;
     p->top_k = 0; /* this library's defaults are llama.cpp's; in a program without these fields both are off */
     p->min_p = 0.0f;
-    reader->to->stops.include_stop = reader->peer->fields ==
-                                     SAMPI_TRANSFORMERS; /* it returns all that it generates */
+    reader->stops.include_stop = reader->peer->fields == SAMPI_TRANSFORMERS; /* it returns all that it generates */
     for (const sampi_peer_field *f = reader->peer->fields; (f->name || f->param) && !status; f++)
         if (f->param) status = samp_settings_set(reader->to, f->param, f->usual, NULL);
     p->seed = old->params.seed;
@@ -150,40 +149,37 @@ static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 static SAMPI_COLD int sampi_request_read(samp_settings *settings, samp_peer peer, const char *json,
                                          const char *const *handled, samp_request *request, sampi_text *left_out)
 {
-    samp_request mine;
-    sampi_json doc;
-    memset(&mine, 0, sizeof mine);
-    mine.thinking_budget = -1;
-    mine.guidance_scale = mine.length_penalty = 1.0f;
-    mine.n = mine.n_groups = 1;
-    samp_request *out = request ? request : &mine;
-    *out = mine;
-    if (!settings || !json) return out->error.status = SAMP_E_NULL;
-    if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
-    samp_settings *to = samp_settings_init();
-    if (!to) return out->error.status = SAMP_E_NOMEM;
     sampi_request_reader reader;
+    sampi_json doc;
+    samp_request *out = &reader.made;
     memset(&reader, 0, sizeof reader);
-    reader.peer = &SAMPI_PEERS[peer];
-    reader.handled = handled;
-    reader.doc = &doc;
-    reader.to = to;
-    reader.out = out;
-    reader.reads = reader.peer->reads;
-    reader.samples = reader.reads & SAMPI_PEER_SAMPLES;
-    reader.has_out = request != NULL;
-    reader.left_out = left_out;
-    reader.knows_length = settings->knows_length;
-    int status = sampi_json_read(&doc, json, strlen(json), &out->error);
+    out->thinking_budget = -1;
+    out->guidance_scale = out->length_penalty = 1.0f;
+    out->n = out->n_groups = 1;
+    int status = settings && json ? SAMP_OK : SAMP_E_NULL;
+    if (!status && (unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) status = SAMP_E_RANGE;
+    if (!status && !(reader.to = samp_settings_init())) status = SAMP_E_NOMEM;
+    out->error.status = status;
+    if (!status) status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
+        reader.peer = &SAMPI_PEERS[peer];
+        reader.handled = handled;
+        reader.doc = &doc;
+        reader.reads = reader.peer->reads;
+        reader.samples = reader.reads & SAMPI_PEER_SAMPLES;
+        reader.has_out = request != NULL;
+        reader.left_out = left_out;
+        reader.knows_length = settings->knows_length;
         status = sampi_request_defaults(&reader, settings);
         if (status) sampi_request_bad(&reader, 0, status);
         if (!status) status = sampi_request_read_object(&reader, 0, false);
         if (!status) status = sampi_request_settle(&reader);
         sampi_json_free(&doc);
+        reader.to->stops = reader.stops;
     }
-    if (!status) sampi_settings_swap(settings, to);
-    samp_settings_free(to);
+    if (!status) sampi_settings_swap(settings, reader.to);
+    samp_settings_free(reader.to);
+    if (request) *request = *out;
     return status ? status : reader.n_left_out;
 }
 

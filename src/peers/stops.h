@@ -2,20 +2,11 @@
    Reads the fields of a request that end its text, into settings.stops (config/numbers.h), from which
    samp_text_from_settings makes a text. What the chain must do for them, the caller learns from samp_request. */
 
-/* Reads true or false. */
-static SAMPI_COLD int sampi_request_truth(sampi_request_reader *reader, int32_t node, bool *out)
-{
-    const uint8_t kind = sampi_request_node(reader, node)->kind;
-    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
-    *out = kind == SAMPI_JSON_TRUE;
-    return SAMP_OK;
-}
-
 /* Reads a list of tokens that end the text, or a single one. Numbers that no token can have are left out. */
 static SAMPI_COLD int sampi_request_stop_tokens(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    sampi_stops *s = &reader->to->stops;
+    sampi_stops *s = &reader->stops;
     const bool one = (f->how & SAMPI_PEER_ONE) && v->kind != SAMPI_JSON_ARRAY;
     double x = 0.0;
     if (!one && v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
@@ -34,10 +25,10 @@ static SAMPI_COLD int sampi_request_stop_tokens(sampi_request_reader *reader, in
 /* Reads ignore_eos. A program that masks the end tokens needs a caller who does that. */
 static SAMPI_COLD int sampi_request_endless(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    int status = sampi_request_truth(reader, node, &reader->to->stops.ignores_ends);
+    int status = sampi_request_truth(reader, node, f);
     if (status || !(f->how & SAMPI_PEER_MASKS)) return status;
-    reader->out->mask_ends = reader->to->stops.ignores_ends;
-    if (reader->out->mask_ends && !reader->has_out)
+    reader->made.mask_ends = reader->stops.ignores_ends;
+    if (reader->made.mask_ends && !reader->has_out)
         status = sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected false: samp_request is NULL");
     return status;
 }
@@ -45,13 +36,9 @@ static SAMPI_COLD int sampi_request_endless(sampi_request_reader *reader, int32_
 /* Reads how many tokens come before an end. The caller must mask the end tokens so long. */
 static SAMPI_COLD int sampi_request_least(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    const char *usual = NULL;
-    double x = 0.0;
-    int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    const int status = sampi_request_amount(reader, node, f);
     if (status) return status;
-    if (x > 0.0 && !reader->has_out)
-        return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
-    reader->out->min_tokens = (int32_t)x;
-    if (f->how & SAMPI_PEER_WAITS) reader->to->stops.min_tokens = (int32_t)x;
-    return SAMP_OK;
+    if (f->how & SAMPI_PEER_WAITS) reader->stops.min_tokens = reader->made.min_tokens;
+    if (reader->made.min_tokens == 0 || reader->has_out) return SAMP_OK;
+    return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 0: samp_request is NULL");
 }

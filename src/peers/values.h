@@ -23,6 +23,21 @@ static SAMPI_COLD const sampi_json_node *sampi_request_node(const sampi_request_
     return &reader->doc->nodes[node];
 }
 
+/* Returns where the value of a field goes. */
+static SAMPI_COLD void *sampi_request_place(sampi_request_reader *reader, const sampi_peer_field *f)
+{
+    return (char *)reader + f->place;
+}
+
+/* Reads true or false. */
+static SAMPI_COLD int sampi_request_truth(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const uint8_t kind = sampi_request_node(reader, node)->kind;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
+    *(bool *)sampi_request_place(reader, f) = kind == SAMPI_JSON_TRUE;
+    return SAMP_OK;
+}
+
 /* Returns the bytes [*n] of a string, or of a name. No 0 follows the bytes. */
 static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *reader, int32_t string, size_t *n)
 {
@@ -238,8 +253,8 @@ static SAMPI_COLD int sampi_request_number(sampi_request_reader *reader, int32_t
     int status = sampi_request_ranged(reader, node, f, field->type != SAMPI_FLOAT, &usual, &x);
     if (status) return status;
     if (usual) return sampi_set_field(&reader->to->params, field, usual);
-    if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
-    if (f->means == SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
+    if (f->how & SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
+    if (f->how & SAMPI_PEER_COLD) x = x < 1e-6 ? 0.0 : x;
     if (field->type == SAMPI_FLOAT) {
         float value = (float)x;
         *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;
@@ -257,7 +272,7 @@ static SAMPI_COLD int sampi_request_set_budget(sampi_request_reader *reader, int
 {
     if (!reader->has_out)
         return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected no budget: samp_request is NULL");
-    reader->out->thinking_budget = (int32_t)x;
+    reader->made.thinking_budget = (int32_t)x;
     return SAMP_OK;
 }
 
@@ -271,35 +286,31 @@ static SAMPI_COLD int sampi_request_thinking(sampi_request_reader *reader, int32
     return x >= 0.0 ? sampi_request_set_budget(reader, node, x) : SAMP_OK;
 }
 
+/* Reads a whole number, or a float, to the row's place. */
+static SAMPI_COLD int sampi_request_amount(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    const int status = sampi_request_ranged(reader, node, f, true, &usual, &x);
+    if (!status) *(int32_t *)sampi_request_place(reader, f) = (int32_t)x;
+    return status;
+}
+static SAMPI_COLD int sampi_request_real(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    const int status = sampi_request_ranged(reader, node, f, false, &usual, &x);
+    if (!status) *(float *)sampi_request_place(reader, f) = (float)x;
+    return status;
+}
+
 /* Reads the scale of classifier-free guidance. It needs a second row of the model, so it is refused if the caller did
    not pass a samp_request. */
 static SAMPI_COLD int sampi_request_guidance(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
-    const char *usual = NULL;
-    double x = 0.0;
-    int status = sampi_request_ranged(reader, node, f, false, &usual, &x);
-    if (status) return status;
-    reader->out->guidance_scale = (float)x;
-    if (reader->has_out || reader->out->guidance_scale == 1.0f) return SAMP_OK;
+    const int status = sampi_request_real(reader, node, f);
+    if (status || reader->has_out || reader->made.guidance_scale == 1.0f) return status;
     return sampi_request_fail(reader, node, SAMP_E_UNSUPPORTED, "expected 1: samp_request is NULL");
-}
-
-/* Reads a number of a search. */
-static SAMPI_COLD int sampi_request_beams(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
-{
-    samp_request *out = reader->out;
-    const char *usual = NULL;
-    double x = 0.0;
-    const bool real = f->means == SAMPI_PEER_LENGTH || f->means == SAMPI_PEER_DIVERSITY;
-    const int status = sampi_request_ranged(reader, node, f, !real, &usual, &x);
-    if (status) return status;
-    if (real)
-        *(f->means == SAMPI_PEER_LENGTH ? &out->length_penalty : &out->diversity_penalty) = (float)x;
-    else
-        *(f->means == SAMPI_PEER_BEAMS    ? &out->n_beams
-          : f->means == SAMPI_PEER_GROUPS ? &out->n_groups
-                                          : &out->n) = (int32_t)x;
-    return SAMP_OK;
 }
 
 /* Reads a seed of 64 bits, or its lowest 32 bits if the program uses no more. */
@@ -312,7 +323,7 @@ static SAMPI_COLD int sampi_request_seed(sampi_request_reader *reader, int32_t n
     if (status) return sampi_request_bad(reader, node, status);
     if (negative) size = 0 - size;
     bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
-    reader->out->seeded = !none;
+    reader->made.seeded = !none;
     if (!none) reader->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
@@ -345,7 +356,7 @@ static SAMPI_COLD int sampi_request_id_of_text(const char *t, size_t n, bool c, 
 static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, const sampi_peer_field *f, int32_t name,
                                           int32_t node, samp_token *token)
 {
-    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = f->how & (SAMPI_PEER_PAIRS | SAMPI_PEER_BANS);
     const int32_t n_vocab = reader->to->params.n_vocab;
     sampi_written w;
     bool negative;
@@ -385,7 +396,7 @@ static SAMPI_COLD int sampi_request_bias(const sampi_request_reader *reader, int
     double x = 0.0;
     out->token = -1;
     out->bias = -INFINITY;
-    if (f->means == SAMPI_PEER_BAN) return sampi_request_token(reader, f, -1, node, &out->token);
+    if (f->how & SAMPI_PEER_BANS) return sampi_request_token(reader, f, -1, node, &out->token);
     if (v->name < 0) {
         if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
@@ -426,7 +437,7 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     samp_params *p = &reader->to->params;
-    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->how & SAMPI_PEER_BANS;
     const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
     bool inside = true; /* inside: all tokens are in the vocabulary */
     int32_t n = 0;
@@ -457,8 +468,8 @@ static SAMPI_COLD int sampi_request_biases(sampi_request_reader *reader, int32_t
 /* Reads a list of texts, or with ONE a single one, to *out: one block of memory, as settings own it, first the
    pointers, then the texts; NULL follows the last one. If `cut`, a text ends at its first 0; else such a text is not
    supported. *out is NULL if the list is empty. */
-static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t node, unsigned how, bool cut,
-                                          const char ***out)
+static SAMPI_COLD int sampi_request_list(sampi_request_reader *reader, int32_t node, unsigned how, bool cut,
+                                         const char ***out)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
     const bool one = (how & SAMPI_PEER_ONE) && v->kind == SAMPI_JSON_STRING;
@@ -494,12 +505,19 @@ static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t 
     return SAMP_OK;
 }
 
+/* Reads a list of texts to the row's place. */
+static SAMPI_COLD int sampi_request_texts(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
+{
+    return sampi_request_list(reader, node, f->how, false, (const char ***)sampi_request_place(reader, f));
+}
+
 /* Reads a list of texts and sets dry_breakers. A text ends at its first 0, and an empty text is left out, as the
    program does. */
-static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_strings(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const char **list = NULL;
-    const int status = sampi_request_texts(reader, node, SAMPI_PEER_EMPTY, true, &list);
+    const int status = sampi_request_list(reader, node, SAMPI_PEER_EMPTY, true, &list);
+    (void)f;
     if (status) return status;
     if (!list) return sampi_request_bad(reader, node, SAMP_E_RANGE);
     reader->to->params.dry_breakers = list;

@@ -2,31 +2,36 @@
    Reads the fields of a request that ask for log-probabilities, the support or the entropy, into samp_request. They
    change no token, so a caller without a samp_request may ignore them. */
 
-/* Reads a whole number from -1, or null's absence, to *n. */
-static SAMPI_COLD int sampi_request_count(sampi_request_reader *reader, int32_t node, int32_t *n)
+/* Reads a whole number from -1. */
+static SAMPI_COLD int sampi_request_count(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     double x = 0.0;
     int status = sampi_request_whole(reader, node, &x);
     if (!status && !(x >= -1.0 && x <= (double)INT32_MAX)) status = SAMP_E_RANGE;
     if (status) return sampi_request_bad(reader, node, status);
-    *n = (int32_t)x;
+    *(int32_t *)sampi_request_place(reader, f) = (int32_t)x;
     return SAMP_OK;
 }
 
 /* Reads whether log-probabilities are wanted: a truth value, or a number of the most likely tokens. */
-static SAMPI_COLD int sampi_request_logprobs(sampi_request_reader *reader, int32_t node, bool *wants, int32_t *n)
+static SAMPI_COLD int sampi_request_logprobs(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const uint8_t kind = sampi_request_node(reader, node)->kind;
-    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return sampi_request_truth(reader, node, wants);
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return sampi_request_truth(reader, node, f);
+    bool *wants = (bool *)sampi_request_place(reader, f);
+    sampi_peer_field number = *f;
     *wants = true;
-    return sampi_request_count(reader, node, n);
+    number.place = wants == &reader->made.logprobs ? offsetof(sampi_request_reader, made.n_top)
+                                                   : offsetof(sampi_request_reader, made.n_prompt_top);
+    return sampi_request_count(reader, node, &number);
 }
 
 /* Reads the tokens whose log-probabilities are wanted. */
-static SAMPI_COLD int sampi_request_logprob_ids(sampi_request_reader *reader, int32_t node)
+static SAMPI_COLD int sampi_request_logprob_ids(sampi_request_reader *reader, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    samp_request *out = reader->out;
+    samp_request *out = &reader->made;
+    (void)f;
     double x = 0.0;
     if (v->kind != SAMPI_JSON_ARRAY) return sampi_request_bad(reader, node, SAMP_E_FORMAT);
     out->n_logprob_ids = 0;

@@ -41,7 +41,7 @@ static void say_listed(source *s, const char *list)
     size_t n = 1;
     for (const char *c = list; *c; c++) n += *c == ';';
     for (n = (size_t)below(s, n); n > 0; n--) list = strchr(list, ';') + 1;
-    say(list, strcspn(list, ";"));
+    say(list, strcspn(list, ";="));
 }
 
 /* The object of options, of those that have one. */
@@ -60,7 +60,8 @@ static void say_name(source *s, samp_peer peer)
     if (name && below(s, 16) > 0)
         say(name, strlen(name));
     else if (below(s, 4) > 0)
-        say_listed(s, inside_peer_skipped(peer));
+        say_listed(s,
+                   below(s, 2) && *inside_peer_refused(peer) ? inside_peer_refused(peer) : inside_peer_skipped(peer));
     else
         say_options(peer);
 }

@@ -25,6 +25,7 @@ int inside_allows(const samp_sampler *grammar, samp_token token); /* may it come
    with ; between. */
 bool inside_peer_field(int peer, size_t i, const char **name);
 const char *inside_peer_skipped(int peer);
+const char *inside_peer_refused(int peer);
 
 /* The empty text goes on as if it had n tokens before, which nothing finds. */
 void inside_ngram_at(struct samp_ngram *ngram, uint64_t n);

@@ -48,6 +48,7 @@ bool inside_peer_field(int peer, size_t i, const char **name)
     return field->name || field->param;
 }
 const char *inside_peer_skipped(int peer) { return SAMPI_PEERS[peer].skipped; }
+const char *inside_peer_refused(int peer) { return SAMPI_PEERS[peer].refused; }
 
 void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
