@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10935 watermark/draw.h                28085 grammar/waiting.h
-     327 api/config.h                    11140 samplers/mirostat.h             28398 grammar/repeated.h
-     358 api/types.h                     11363 samplers/adaptive_p.h           28476 grammar/room.h
-     680 api/missing.h                   11512 samplers/ras.h                  28869 grammar/sampler.h
-     694 api/old_names.h                 11575 samplers/replay.h               29125 grammar/warming.h
-     708 api/sample.h                    11626 samplers/custom.h               29367 grammar/forced.h
-     910 api/chains.h                    11675 config/describe.h               29573 grammar/hooks.h
-    1216 api/samplers.h                  11844 config/from_params.h            29694 schema/head.h
-    1610 api/gumbel.h                    11900 config/orders.h                 29910 schema/errors.h
-    1639 api/operator.h                  12172 config/numbers.h                30026 schema/collections.h
-    1698 api/kv.h                        12317 config/set.h                    30063 schema/references.h
-    1895 api/llama_cpp.h                 12493 config/texts.h                  30386 schema/strings.h
-    1943 api/text_error.h                12672 config/settings.h               30452 schema/numbers.h
-    1962 api/grammar.h                   12787 life/rollback.h                 30674 schema/sets.h
-    2340 api/shards.h                    13026 life/chain.h                    30956 schema/formats.h
-    2453 api/peers.h                     13323 life/members.h                  31312 schema/scalars.h
-    2599 api/drafts.h                    13433 life/update.h                   31639 schema/styles.h
-    2758 api/constraints.h               13604 life/copy.h                     31797 schema/goals.h
-    3161 api/watermark.h                 13773 rows/row.h                      32105 schema/tagged.h
-    3335 api/stop.h                      13973 rows/reserve.h                  32179 schema/alternatives.h
-    3475 api/vocab.h                     14053 rows/pieces.h                   32733 schema/objects.h
-    3518 api/search.h                    14162 rows/compact.h                  33363 schema/arrays.h
-    3700 api/parts.h                     14342 rows/sums.h                     33728 schema/satisfiable.h
-    3752 base/switches.h                 14473 rows/changes.h                  33898 schema/whole.h
-    4055 base/random.h                   14550 rows/cuts.h                     34081 tags/head.h
-    4075 base/mt19937.h                  15012 rows/typical.h                  34210 tags/words.h
-    4147 base/exact.h                    15322 rows/tail_free.h                34327 tags/inside.h
-    4364 base/bits128.h                  15390 rows/selecting.h                34471 tags/formats.h
-    4440 base/elements.h                 15534 rows/mirostat.h                 34924 tags/models.h
-    4566 watermark/colours.h             15614 watermark/rows.h                35173 grammar/grammars.h
-    4629 kernels/llama_cpp/contract.h    15724 rows/flat.h                     35241 peers/head.h
-    4651 kernels/contract.h              15798 rows/logprobs.h                 35338 peers/values.h
-    4737 kernels/scalar.h                15944 rows/support.h                  35852 peers/llama_server.h
-    4941 kernels/llama_cpp/scalar.h      16090 rows/step.h                     35921 peers/stops.h
-    4950 kernels/sets.h                  16107 run/apply.h                     35967 peers/wishes.h
-    4999 kernels/vectors.h               16173 run/writing.h                   36014 peers/fields.h
-    5081 kernels/avx512.h                16273 run/arrays.h                    36280 peers/tables.h
-    5166 kernels/avx2.h                  16361 run/walk.h                      36584 peers/requests.h
-    5230 kernels/sse2.h                  16469 run/again.h                     36788 vocab/pieces.h
-    5247 kernels/neon.h                  16534 run/finish.h                    36966 vocab/tokenizer_json.h
-    5270 kernels/wasm.h                  16575 run/draw.h                      37184 vocab/gguf.h
-    5286 kernels/generic.h               16663 run/sample.h                    37359 shards/head.h
-    5306 kernels/shared.h                16802 run/explain.h                   37444 shards/bytes.h
-    5430 kernels/passes.h                16917 watermark/making.h              37541 shards/merging.h
-    6114 kernels/llama_cpp/passes.h      17138 watermark/tails.h               37830 shards/row.h
-    6166 kernels/check.h                 17235 watermark/detect.h              37953 shards/answers.h
-    6188 kernels/dispatch.h              17460 run/verify.h                    38397 shards/logprobs.h
-    6387 core/thresholds.h               17565 run/batch.h                     38655 shards/taking.h
-    6482 core/array.h                    17751 run/replay.h                    38792 shards/asking.h
-    6897 core/table.h                    17836 run/guide.h                     38922 shards/prefix.h
-    7068 core/windows.h                  17877 life/state.h                    39145 shards/plans.h
-    7156 constraints/record.h            18038 operator/weights.h              39591 samplers/plans.h
-    7226 watermark/record.h              18113 operator/search.h               39853 shards/way.h
-    7245 rows/work.h                     18244 operator/run.h                  39999 shards/memory.h
-    7278 life/past.h                     18404 kv/cells.h                      40062 shards/batch.h
-    7337 core/record.h                   18428 kv/making.h                     40466 drafts/head.h
-    7502 core/plans.h                    18648 kv/slot.h                       40517 drafts/block.h
-    7528 core/fields.h                   18780 kv/sequences.h                  40699 drafts/tree.h
-    7625 core/owners.h                   18910 kv/data.h                       40822 drafts/relaxed.h
-    7692 core/mt19937.h                  19039 kv/update.h                     40903 drafts/ngram.h
-    7747 core/no_mt19937.h               19157 kv/state.h                      41039 search/head.h
-    7771 core/making.h                   19356 llama_cpp/functions.h           41246 search/rows.h
-    7929 core/streams.h                  19418 llama_cpp/object.h              41329 search/states.h
-    7965 life/state_fields.h             19471 llama_cpp/vocabulary.h          41416 search/beams.h
-    8053 samplers/llama_cpp.h            19546 text/reading.h                  41799 search/unmask.h
-    8193 samplers/logit_bias.h           19652 text/strings.h                  41945 text/automaton.h
-    8277 samplers/patch.h                19750 text/values.h                   42016 grammar/patterns.h
-    8325 samplers/penalties.h            19904 text/documents.h                42162 constraints/automaton.h
-    8467 samplers/dry.h                  19977 grammar/head.h                  42201 constraints/making.h
-    8999 samplers/cut.h                  19981 grammar/tree.h                  42452 constraints/sampler.h
-    9019 samplers/top_n_sigma.h          20663 grammar/building.h              42541 constraints/constructors.h
-    9155 samplers/top_k.h                21138 grammar/places.h                42909 constraints/patterns.h
-    9210 samplers/tail_free.h            21321 grammar/finishing.h             42999 constraints/looking.h
-    9327 samplers/typical.h              21633 grammar/reading.h               43069 constraints/thinking.h
-    9388 samplers/top_p.h                21725 grammar/gbnf.h                  43312 constraints/schedule.h
-    9424 samplers/min_p.h                22021 grammar/unicode.h               43395 constraints/accepting.h
-    9460 samplers/by_sums.h              22231 grammar/regex.h                 43576 constraints/drawing.h
-    9589 samplers/top_h.h                22698 grammar/derivatives.h           43815 constraints/state.h
-    9639 samplers/min_k.h                23421 grammar/searching.h             43880 constraints/kind.h
-    9698 samplers/xtc.h                  23710 grammar/vocabulary.h            43939 constraints/top_p_decay.h
-    9819 samplers/infill.h               24164 grammar/triggers.h              44018 constraints/timestamps.h
-    9926 samplers/temperature.h          24642 grammar/matcher.h               44213 constraints/accessors.h
-   10095 samplers/smoothing.h            24959 grammar/cache.h                 44320 stop/head.h
-   10176 samplers/softmax.h              25243 grammar/moving.h                44385 stop/search.h
-   10205 samplers/drafted.h              25696 grammar/visits.h                44506 stop/making.h
-   10230 samplers/greedy.h               25987 grammar/states.h                44663 stop/text.h
-   10260 samplers/choose.h               26165 grammar/unique.h                44815 stop/patterns.h
-   10346 samplers/ratio.h                26329 grammar/items.h                 44887 stop/settings.h
-   10410 samplers/draw.h                 26464 grammar/masks.h                 44918 core/kinds.h
-   10500 samplers/dist.h                 26718 grammar/runs.h                  44960 base/restore.h
-   10526 samplers/gumbel.h               26934 grammar/entries.h               44973 api/license.h
-   10636 watermark/function.h            27610 grammar/accepting.h
-   10749 watermark/text.h                27979 grammar/history.h
+       2 api/opening.h                   10934 watermark/draw.h                28091 grammar/waiting.h
+     327 api/config.h                    11139 samplers/mirostat.h             28404 grammar/repeated.h
+     358 api/types.h                     11362 samplers/adaptive_p.h           28482 grammar/room.h
+     680 api/missing.h                   11511 samplers/ras.h                  28875 grammar/sampler.h
+     694 api/old_names.h                 11574 samplers/replay.h               29131 grammar/warming.h
+     708 api/sample.h                    11625 samplers/custom.h               29373 grammar/forced.h
+     910 api/chains.h                    11674 config/describe.h               29579 grammar/hooks.h
+    1216 api/samplers.h                  11843 config/from_params.h            29700 schema/head.h
+    1610 api/gumbel.h                    11899 config/orders.h                 29916 schema/errors.h
+    1639 api/operator.h                  12171 config/numbers.h                30032 schema/collections.h
+    1698 api/kv.h                        12338 config/set.h                    30069 schema/references.h
+    1895 api/llama_cpp.h                 12514 config/texts.h                  30392 schema/strings.h
+    1943 api/text_error.h                12693 config/settings.h               30458 schema/numbers.h
+    1962 api/grammar.h                   12808 life/rollback.h                 30680 schema/sets.h
+    2340 api/shards.h                    13047 life/chain.h                    30962 schema/formats.h
+    2453 api/peers.h                     13344 life/members.h                  31318 schema/scalars.h
+    2599 api/drafts.h                    13454 life/update.h                   31645 schema/styles.h
+    2758 api/constraints.h               13625 life/copy.h                     31803 schema/goals.h
+    3161 api/watermark.h                 13794 rows/row.h                      32111 schema/tagged.h
+    3334 api/stop.h                      13994 rows/reserve.h                  32185 schema/alternatives.h
+    3474 api/vocab.h                     14074 rows/pieces.h                   32739 schema/objects.h
+    3517 api/search.h                    14183 rows/compact.h                  33369 schema/arrays.h
+    3699 api/parts.h                     14363 rows/sums.h                     33734 schema/satisfiable.h
+    3751 base/switches.h                 14494 rows/changes.h                  33904 schema/whole.h
+    4054 base/random.h                   14571 rows/cuts.h                     34087 tags/head.h
+    4074 base/mt19937.h                  15033 rows/typical.h                  34216 tags/words.h
+    4146 base/exact.h                    15343 rows/tail_free.h                34333 tags/inside.h
+    4363 base/bits128.h                  15411 rows/selecting.h                34477 tags/formats.h
+    4439 base/elements.h                 15555 rows/mirostat.h                 34930 tags/models.h
+    4565 watermark/colours.h             15635 watermark/rows.h                35179 grammar/grammars.h
+    4628 kernels/llama_cpp/contract.h    15745 rows/flat.h                     35247 peers/head.h
+    4650 kernels/contract.h              15819 rows/logprobs.h                 35344 peers/values.h
+    4736 kernels/scalar.h                15965 rows/support.h                  35769 peers/llama_server.h
+    4940 kernels/llama_cpp/scalar.h      16111 rows/step.h                     35838 peers/stops.h
+    4949 kernels/sets.h                  16128 run/apply.h                     35884 peers/wishes.h
+    4998 kernels/vectors.h               16194 run/writing.h                   35931 peers/fields.h
+    5080 kernels/avx512.h                16294 run/arrays.h                    36197 peers/tables.h
+    5165 kernels/avx2.h                  16382 run/walk.h                      36501 peers/requests.h
+    5229 kernels/sse2.h                  16490 run/again.h                     36705 vocab/pieces.h
+    5246 kernels/neon.h                  16555 run/finish.h                    36883 vocab/tokenizer_json.h
+    5269 kernels/wasm.h                  16596 run/draw.h                      37101 vocab/gguf.h
+    5285 kernels/generic.h               16684 run/sample.h                    37276 shards/head.h
+    5305 kernels/shared.h                16823 run/explain.h                   37361 shards/bytes.h
+    5429 kernels/passes.h                16938 watermark/making.h              37458 shards/merging.h
+    6113 kernels/llama_cpp/passes.h      17144 watermark/tails.h               37747 shards/row.h
+    6165 kernels/check.h                 17241 watermark/detect.h              37870 shards/answers.h
+    6187 kernels/dispatch.h              17466 run/verify.h                    38314 shards/logprobs.h
+    6386 core/thresholds.h               17571 run/batch.h                     38572 shards/taking.h
+    6481 core/array.h                    17757 run/replay.h                    38709 shards/asking.h
+    6896 core/table.h                    17842 run/guide.h                     38839 shards/prefix.h
+    7067 core/windows.h                  17883 life/state.h                    39062 shards/plans.h
+    7155 constraints/record.h            18044 operator/weights.h              39508 samplers/plans.h
+    7225 watermark/record.h              18119 operator/search.h               39770 shards/way.h
+    7244 rows/work.h                     18250 operator/run.h                  39916 shards/memory.h
+    7277 life/past.h                     18410 kv/cells.h                      39979 shards/batch.h
+    7336 core/record.h                   18434 kv/making.h                     40383 drafts/head.h
+    7501 core/plans.h                    18654 kv/slot.h                       40434 drafts/block.h
+    7527 core/fields.h                   18786 kv/sequences.h                  40616 drafts/tree.h
+    7624 core/owners.h                   18916 kv/data.h                       40739 drafts/relaxed.h
+    7691 core/mt19937.h                  19045 kv/update.h                     40820 drafts/ngram.h
+    7746 core/no_mt19937.h               19163 kv/state.h                      40956 search/head.h
+    7770 core/making.h                   19362 llama_cpp/functions.h           41163 search/rows.h
+    7928 core/streams.h                  19424 llama_cpp/object.h              41246 search/states.h
+    7964 life/state_fields.h             19477 llama_cpp/vocabulary.h          41333 search/beams.h
+    8052 samplers/llama_cpp.h            19552 text/reading.h                  41716 search/unmask.h
+    8192 samplers/logit_bias.h           19658 text/strings.h                  41862 text/automaton.h
+    8276 samplers/patch.h                19756 text/values.h                   41933 grammar/patterns.h
+    8324 samplers/penalties.h            19910 text/documents.h                42079 constraints/automaton.h
+    8466 samplers/dry.h                  19983 grammar/head.h                  42118 constraints/making.h
+    8998 samplers/cut.h                  19987 grammar/tree.h                  42369 constraints/sampler.h
+    9018 samplers/top_n_sigma.h          20669 grammar/building.h              42458 constraints/constructors.h
+    9154 samplers/top_k.h                21144 grammar/places.h                42826 constraints/patterns.h
+    9209 samplers/tail_free.h            21327 grammar/finishing.h             42916 constraints/looking.h
+    9326 samplers/typical.h              21639 grammar/reading.h               42986 constraints/thinking.h
+    9387 samplers/top_p.h                21731 grammar/gbnf.h                  43229 constraints/schedule.h
+    9423 samplers/min_p.h                22027 grammar/unicode.h               43312 constraints/accepting.h
+    9459 samplers/by_sums.h              22237 grammar/regex.h                 43493 constraints/drawing.h
+    9588 samplers/top_h.h                22704 grammar/derivatives.h           43732 constraints/state.h
+    9638 samplers/min_k.h                23427 grammar/searching.h             43797 constraints/kind.h
+    9697 samplers/xtc.h                  23716 grammar/vocabulary.h            43856 constraints/top_p_decay.h
+    9818 samplers/infill.h               24170 grammar/triggers.h              43935 constraints/timestamps.h
+    9925 samplers/temperature.h          24648 grammar/matcher.h               44130 constraints/accessors.h
+   10094 samplers/smoothing.h            24965 grammar/cache.h                 44237 stop/head.h
+   10175 samplers/softmax.h              25249 grammar/moving.h                44302 stop/search.h
+   10204 samplers/drafted.h              25702 grammar/visits.h                44423 stop/making.h
+   10229 samplers/greedy.h               25993 grammar/states.h                44580 stop/text.h
+   10259 samplers/choose.h               26171 grammar/unique.h                44732 stop/patterns.h
+   10345 samplers/ratio.h                26335 grammar/items.h                 44804 stop/settings.h
+   10409 samplers/draw.h                 26470 grammar/masks.h                 44835 core/kinds.h
+   10499 samplers/dist.h                 26724 grammar/runs.h                  44877 base/restore.h
+   10525 samplers/gumbel.h               26940 grammar/entries.h               44890 api/license.h
+   10635 watermark/function.h            27616 grammar/accepting.h
+   10748 watermark/text.h                27985 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3226,8 +3226,7 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
 /* samp_watermark_set -- sets a member by its name and a text, as samp_settings_set does: "kind" (gumbel, gumbel_dual,
      sbw_selfhash, sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1),
-     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (alpha and gamma
-     with at most 15 digits), "delta".
+     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma", "delta".
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_NAME; SAMP_E_FORMAT: the text is not a number; SAMP_E_RANGE: the number does
               not fit the member's type, or the text is not a name of a kind or scope. After an error nothing has
               changed. samp_init_watermark checks the ranges of the members.
@@ -12230,12 +12229,19 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* An exact decimal is stored as a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind
-   the point, and `rest`, which says whether anything below the lowest word is not 0. */
-enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
+/* A decimal number as it is written. */
+enum { SAMPI_FRACTION = 68, SAMPI_WORDS = 136, SAMPI_KEPT_DIGITS = 300 };
+typedef struct sampi_written {
+    uint16_t x[SAMPI_WORDS];
+    uint32_t rest;
+    int64_t power, n; /* n: the digits of x, from the first that is not 0 */
+    uint64_t whole;   /* the digits as an integer, if it `fits` */
+    bool negative, fits;
+    bool plain; /* written without a point and without an exponent */
+} sampi_written;
 
 /* Sets x = 10 x + digit. x must not have a fraction. */
-static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
+static SAMPI_COLD void sampi_written_grow(uint16_t *x, uint32_t digit)
 {
     for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
         digit += 10 * (uint32_t)x[i];
@@ -12244,7 +12250,7 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
 }
 
 /* Sets x = x / 10, rounded down, and returns the remainder. */
-static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
+static SAMPI_COLD uint32_t sampi_written_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
     for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
@@ -12255,62 +12261,77 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* Returns the float nearest to x, ties to even. */
-static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
+/* Reads a decimal number with an optional sign, point and power of ten, as far as it goes. */
+static SAMPI_COLD const char *sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
-    uint64_t leading = 0;
-    double scale = 1.0 / (4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0); /* 2^-160 */
-    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
-        if (leading >> 37) {
-            rest |= x[i];
-            scale *= 65536.0;
-        } else {
-            leading = leading << 16 | x[i];
+    int64_t power = 0;
+    bool point = false, any = false, down = false;
+    memset(w, 0, sizeof *w);
+    w->fits = true;
+    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
+    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
+        const uint32_t digit = (uint32_t)(*t - '0');
+        const bool keeps = w->n < SAMPI_KEPT_DIGITS;
+        if (*t == '.') {
+            point = true;
+            continue;
         }
+        any = true;
+        w->fits = w->fits && w->whole <= (UINT64_MAX - digit) / 10;
+        w->whole = 10 * w->whole + digit;
+        if (keeps)
+            sampi_written_grow(w->x, digit);
+        else
+            w->rest |= digit;
+        w->n += keeps && (w->n || digit);
+        w->power += !keeps - point;
     }
-    return (float)((double)(leading | (rest != 0)) * scale);
+    w->plain = !point;
+    if (any && t < end && (*t | 0x20) == 'e') {
+        w->plain = any = false;
+        t++;
+        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
+        for (; t < end && sampi_is_digit(*t); t++, any = true)
+            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
+        w->power += down ? -power : power;
+    }
+    return any ? t : NULL;
 }
 
-/* Reads a decimal number with an optional point and power of ten. */
+/* Returns the number without its sign. */
+static SAMPI_COLD double sampi_written_value(sampi_written *w, int bits)
+{
+    int top = 16 * SAMPI_WORDS - 1;
+    uint64_t leading = 0;
+    if (w->n == 0 || w->power + w->n < -330) return 0.0;
+    if (w->power + w->n > 310) return (double)INFINITY;
+    for (; w->power < 0; w->power++) w->rest |= sampi_written_shrink(w->x);
+    for (; w->power > 0; w->power--) sampi_written_grow(w->x, 0);
+    while (top >= 0 && !(w->x[top / 16] >> top % 16 & 1)) top--;
+    if (top - 16 * SAMPI_FRACTION < -1075) return 0.0;
+    if (top - 16 * SAMPI_FRACTION < -959) return DBL_MIN;
+    if (top - 16 * SAMPI_FRACTION > 1023) return (double)INFINITY;
+    for (int i = top; i >= 0; i--) {
+        const uint32_t bit = w->x[i / 16] >> i % 16 & 1;
+        if (i > top - bits)
+            leading = leading << 1 | bit;
+        else
+            w->rest |= bit;
+    }
+    const int lowest = top - bits + 1 - 16 * SAMPI_FRACTION; /* the power of two of the last bit */
+    return (double)(leading | (w->rest != 0)) * sampi_from_bits((uint64_t)(1023 + lowest) << 52);
+}
+
+/* Reads a float. A number that is not 0 but rounds to 0 gives SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
-    uint16_t x[SAMPI_WORDS];
-    uint32_t rest = 0;
-    /* low is the last digit's power of ten; n counts the digits from the first that is not 0 */
-    int64_t low = 0, point = 0, n = 0;
-    bool negative = sampi_read_sign(text);
-    const char *t = *text;
-    memset(x, 0, sizeof x);
-    for (; sampi_is_digit(*t) || (*t == '.' && !point); t++) {
-        uint32_t digit = (uint32_t)(*t - '0');
-        if (*t == '.') {
-            point = 1;
-        } else if (n < SAMPI_DIGITS) {
-            sampi_decimal_grow(x, digit);
-            n += n || digit;
-            low -= point;
-        } else {
-            rest |= digit;
-            low += 1 - point;
-        }
-    }
-    if (t - *text == point) return SAMP_E_FORMAT;
-    *text = t;
-    if (*t == 'e' || *t == 'E') {
-        uint64_t power;
-        ++*text;
-        bool down = sampi_read_sign(text);
-        int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 times any power of ten is 0 */
-        if (n) low += down ? -(int64_t)power : (int64_t)power;
-    }
-    if (!n) low = 0;
-    if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
-    for (; low < 0; low++) rest |= sampi_decimal_shrink(x);
-    for (; low > 0; low--) sampi_decimal_grow(x, 0);
-    float value = sampi_decimal_round(x, rest);
-    if ((n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
-    *out = negative ? -value : value;
+    sampi_written w;
+    const char *end = sampi_read_written(*text, *text + strlen(*text), &w);
+    if (!end) return SAMP_E_FORMAT;
+    *text = end;
+    const float value = (float)sampi_written_value(&w, 53);
+    if ((w.n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
+    *out = w.negative ? -value : value;
     return SAMP_OK;
 }
 
@@ -16945,30 +16966,15 @@ static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const c
     return -1;
 }
 
-/* Reads a decimal fraction as the nearest double. */
-static SAMPI_COLD int sampi_mark_fraction(const char *text, double *out)
+/* Reads a text that is a number and nothing else as the nearest double. */
+static SAMPI_COLD int sampi_mark_number(const char *text, double *out)
 {
-    uint64_t digits = 0;
-    int n = 0, places = 0;
-    bool is_behind = false, any = false;
-    for (; *text; text++) {
-        if (*text == '.' && !is_behind) {
-            is_behind = true;
-            continue;
-        }
-        if (*text < '0' || *text > '9') return SAMP_E_FORMAT;
-        any = true;
-        if (n >= 15 && *text != '0') return SAMP_E_RANGE;
-        if (n >= 15) continue;
-        digits = digits * 10 + (uint64_t)(*text - '0');
-        n += digits != 0;
-        places += is_behind;
-    }
-    if (!any) return SAMP_E_FORMAT;
-    if (places > 22) return SAMP_E_RANGE;
-    double scale = 1.0;
-    for (; places > 0; places--) scale *= 10.0;
-    *out = (double)digits / scale;
+    sampi_written w;
+    const char *end = text + strlen(text);
+    if (sampi_read_written(text, end, &w) != end) return SAMP_E_FORMAT;
+    const double value = sampi_written_value(&w, 63);
+    if (value > DBL_MAX) return SAMP_E_RANGE;
+    *out = w.negative ? -value : value;
     return SAMP_OK;
 }
 
@@ -16993,8 +16999,8 @@ SAMP_API SAMPI_COLD int samp_watermark_set(samp_watermark *mark, const char *nam
             return SAMP_OK;
         case 1: return sampi_read_integer(value, 0, UINT64_MAX, &mark->key);
         case 9: return sampi_read_integer(value, 0, UINT64_MAX, &mark->seed);
-        case 5: return sampi_mark_fraction(value, &mark->alpha);
-        case 7: return sampi_mark_fraction(value, &mark->gamma);
+        case 5: return sampi_mark_number(value, &mark->alpha);
+        case 7: return sampi_mark_number(value, &mark->gamma);
         case 8:
             status = sampi_read_float(&value, &x);
             if (*value) return SAMP_E_FORMAT;
@@ -35382,127 +35388,38 @@ static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *rea
     return reader->doc->bytes + reader->doc->strings[string].at;
 }
 
-/* A decimal number as it is written: digits * 10^power. `rest` is true if more digits follow that are not all 0. */
-typedef struct sampi_written {
-    uint64_t digits;
-    int64_t power;
-    bool negative, rest, plain; /* plain: written without a point and without an exponent */
-} sampi_written;
-
-/* Reads a decimal number. */
-static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
-{
-    int64_t point = 0, power = 0;
-    bool full = false, any = false, down = false;
-    memset(w, 0, sizeof *w);
-    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
-    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
-        uint64_t digit = (uint64_t)(unsigned char)*t - '0';
-        if (*t == '.') {
-            point = 1;
-            continue;
-        }
-        any = true;
-        full = full || w->digits > (UINT64_MAX - digit) / 10;
-        if (!full) w->digits = 10 * w->digits + digit;
-        if (full) w->rest = w->rest || digit;
-        w->power += full ? 1 - point : -point;
-    }
-    w->plain = !point;
-    if (any && t < end && (*t | 0x20) == 'e') {
-        w->plain = any = false;
-        t++;
-        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
-        for (; t < end && sampi_is_digit(*t); t++, any = true)
-            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
-        w->power += down ? -power : power;
-    }
-    return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
-}
-
-/* A number m * 2^power that is being converted to a double. */
-typedef struct sampi_wide {
-    uint64_t m;
-    int power;
-    bool rest;
-} sampi_wide;
-
-/* Multiplies by 10^k, with k from -9 to 9 but not 0. The exact result is hi 2^32 + lo; its upper 64 bits are kept. */
-static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
-{
-    uint64_t p = 1, hi, lo;
-    for (int i = k < 0 ? -k : k; i > 0; i--) p *= 10;
-    if (k > 0) {
-        lo = (w->m & UINT32_MAX) * p;
-        hi = (w->m >> 32) * p + (lo >> 32);
-        lo &= UINT32_MAX;
-    } else {
-        uint64_t left = (w->m % p) << 32;
-        hi = w->m / p;
-        lo = left / p;
-        w->rest = w->rest || left % p;
-        w->power -= 32;
-    }
-    int n = 32 - sampi_leading_zeros(hi);
-    w->m = hi << (32 - n) | lo >> n;
-    w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
-    w->power += n;
-}
-
-/* Rounds a decimal number to the nearest double. */
-static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
-{
-    int64_t k = w->power;
-    *x = 0.0;
-    if (!w->digits || k < -400) return SAMP_OK;
-    if (k > 400) return SAMP_E_RANGE;
-    int empty = sampi_leading_zeros(w->digits);
-    sampi_wide y = { w->digits << empty, -empty, w->rest };
-    for (int step; k; k -= step) {
-        step = k > 9 ? 9 : k < -9 ? -9 : (int)k;
-        sampi_wide_scale(&y, step);
-    }
-    if (y.power > 1023 - 64 + 1) return SAMP_E_RANGE;
-    uint32_t low = y.m & 2047;
-    y.m = (y.m >> 11) + (low > 1024 || (low == 1024 && (y.rest || (y.m >> 11 & 1))));
-    if (y.power >= -1022)
-        *x = (double)y.m * sampi_from_bits((uint64_t)(1023 + 11 + y.power) << 52);
-    else if (y.power > -1075 - 64)
-        *x = DBL_MIN;
-    if (*x > DBL_MAX) return SAMP_E_RANGE;
-    if (w->negative) *x = -*x;
-    return SAMP_OK;
-}
-
 /* Reads the number in a node, or what the program accepts as a number: true and false, or a text. */
 static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
                                             sampi_written *w)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    int reads = reader->reads;
-    size_t n = 0;
-    memset(w, 0, sizeof *w);
-    if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
-        w->digits = v->kind == SAMPI_JSON_TRUE;
-        w->plain = true;
-        return SAMP_OK;
+    const bool truth = v->kind == SAMPI_JSON_TRUE,
+               spelt = v->kind == SAMPI_JSON_STRING && (reader->reads & SAMPI_PEER_SPELT);
+    size_t n = 1;
+    const char *text = truth ? "1" : "0";
+    if (truth || v->kind == SAMPI_JSON_FALSE) {
+        if (!(reader->reads & SAMPI_PEER_TRUTHS)) return SAMP_E_FORMAT;
+    } else if (v->kind == SAMPI_JSON_NUMBER || spelt) {
+        text = sampi_request_text(reader, v->text, &n);
+    } else {
+        return SAMP_E_FORMAT;
     }
-    bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
-    if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
-    const char *text = sampi_request_text(reader, v->text, &n);
     for (; spelt && n && *text == ' '; n--) text++;
     while (spelt && n && text[n - 1] == ' ') n--;
     for (size_t i = 0; spelt && whole && i < n; i++)
         if ((text[i] | 0x20) == 'e') return SAMP_E_FORMAT;
-    return sampi_read_written(text, text + n, w);
+    return sampi_read_written(text, text + n, w) == text + n ? SAMP_OK : SAMP_E_FORMAT;
 }
 
 /* Reads a number as a double. */
 static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, int32_t node, double *x)
 {
     sampi_written w;
-    int status = sampi_request_decimal(reader, node, false, &w);
-    return status ? status : sampi_written_double(&w, x);
+    const int status = sampi_request_decimal(reader, node, false, &w);
+    if (status) return status;
+    const double value = sampi_written_value(&w, 63);
+    *x = w.negative && value > 0.0 ? -value : value;
+    return value > DBL_MAX ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* Reads an integer: its magnitude *size, and whether it is *negative. */
@@ -35513,9 +35430,9 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
     int reads = reader->reads, status = sampi_request_decimal(reader, node, true, &w);
     *negative = w.negative;
-    *size = w.digits;
-    if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
-    status = sampi_written_double(&w, &x);
+    *size = w.whole;
+    if (status || (w.plain && w.fits && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    status = sampi_request_double(reader, node, &x);
     if (status) return status;
     if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;
     if (x < least || x >= most) return SAMP_E_RANGE;
@@ -35695,7 +35612,7 @@ static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, co
         status = sampi_request_id_of_text(text, n, pairs, &negative, &size);
     } else if (pairs && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING) {
         return SAMP_E_UNSUPPORTED; /* llama-server tokenises such a text */
-    } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || w.power)) {
+    } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || !w.fits)) {
         *token = -1;
         return SAMP_OK;
     } else {
@@ -36142,8 +36059,8 @@ static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, 
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
         return sampi_request_set_budget(reader, node, kind == SAMPI_JSON_TRUE ? 1.0 : 0.0);
     if (kind != SAMPI_JSON_NUMBER || sampi_request_decimal(reader, budget, true, &w)) return SAMP_OK;
-    if (!w.plain || (w.negative && w.digits)) return SAMP_OK;
-    return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
+    if (!w.plain || (w.negative && w.n)) return SAMP_OK;
+    return sampi_request_set_budget(reader, node, !w.fits || w.whole > INT32_MAX ? INT32_MAX : (double)w.whole);
 }
 
 /* Reads a format of answers: {"type": "text"} and empty values are accepted. */

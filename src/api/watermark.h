@@ -65,8 +65,7 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
 /* samp_watermark_set -- sets a member by its name and a text, as samp_settings_set does: "kind" (gumbel, gumbel_dual,
      sbw_selfhash, sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1),
-     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (alpha and gamma
-     with at most 15 digits), "delta".
+     "context_width", "scope" (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma", "delta".
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_NAME; SAMP_E_FORMAT: the text is not a number; SAMP_E_RANGE: the number does
               not fit the member's type, or the text is not a name of a kind or scope. After an error nothing has
               changed. samp_init_watermark checks the ranges of the members.

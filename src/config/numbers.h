@@ -64,14 +64,22 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* An exact decimal is stored as a fixed-point number x of 16-bit words, the lowest first, SAMPI_FRACTION of them behind
-   the point, and `rest`, which says whether anything below the lowest word is not 0. A value half way between two
-   floats has at most 112 significant digits. x has memory for 150, so digits beyond these can only break a tie, for
-   which `rest` is enough. */
-enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
+/* A decimal number as it is written. Its first digits are exact: x * 10^power, where x is a fixed-point number of 16-bit
+   words, the lowest first, SAMPI_FRACTION of them behind the point. `rest` is not 0 if more digits follow that are not
+   all 0: it only breaks ties. A value half way between two floats has at most 112 digits, so a float is the nearest one
+   always; a double is for numbers of at most 300 digits. */
+enum { SAMPI_FRACTION = 68, SAMPI_WORDS = 136, SAMPI_KEPT_DIGITS = 300 };
+typedef struct sampi_written {
+    uint16_t x[SAMPI_WORDS];
+    uint32_t rest;
+    int64_t power, n; /* n: the digits of x, from the first that is not 0 */
+    uint64_t whole;   /* the digits as an integer, if it `fits` */
+    bool negative, fits;
+    bool plain; /* written without a point and without an exponent */
+} sampi_written;
 
 /* Sets x = 10 x + digit. x must not have a fraction. */
-static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
+static SAMPI_COLD void sampi_written_grow(uint16_t *x, uint32_t digit)
 {
     for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
         digit += 10 * (uint32_t)x[i];
@@ -81,7 +89,7 @@ static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
 
 /* Sets x = x / 10, rounded down, and returns the remainder. Dividing several times gives the same as one division by
    the power of ten, rounded down. */
-static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
+static SAMPI_COLD uint32_t sampi_written_shrink(uint16_t *x)
 {
     uint32_t carry = 0;
     for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
@@ -92,64 +100,80 @@ static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
     return carry;
 }
 
-/* Returns the float nearest to x, ties to even. The leading words make a double of 38 to 53 bits, whose last bit is set
-   if anything below is not 0. A double has more bits than a float, so its conversion to float rounds as x itself would,
-   also to a subnormal. */
-static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
+/* Reads a decimal number with an optional sign, point and power of ten, as far as it goes. Returns the character behind
+   it, or NULL if there is no number. */
+static SAMPI_COLD const char *sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
-    uint64_t leading = 0;
-    double scale = 1.0 / (4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0); /* 2^-160 */
-    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
-        if (leading >> 37) {
-            rest |= x[i];
-            scale *= 65536.0;
-        } else {
-            leading = leading << 16 | x[i];
+    int64_t power = 0;
+    bool point = false, any = false, down = false;
+    memset(w, 0, sizeof *w);
+    w->fits = true;
+    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
+    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
+        const uint32_t digit = (uint32_t)(*t - '0');
+        const bool keeps = w->n < SAMPI_KEPT_DIGITS;
+        if (*t == '.') {
+            point = true;
+            continue;
         }
+        any = true;
+        w->fits = w->fits && w->whole <= (UINT64_MAX - digit) / 10;
+        w->whole = 10 * w->whole + digit;
+        if (keeps)
+            sampi_written_grow(w->x, digit);
+        else
+            w->rest |= digit;
+        w->n += keeps && (w->n || digit);
+        w->power += !keeps - point;
     }
-    return (float)((double)(leading | (rest != 0)) * scale);
+    w->plain = !point;
+    if (any && t < end && (*t | 0x20) == 'e') {
+        w->plain = any = false;
+        t++;
+        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
+        for (; t < end && sampi_is_digit(*t); t++, any = true)
+            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
+        w->power += down ? -power : power;
+    }
+    return any ? t : NULL;
 }
 
-/* Reads a decimal number with an optional point and power of ten. A number that is not 0 but rounds to 0 gives
-   SAMP_E_RANGE. */
+/* Returns the number without its sign. If `bits` is 63, the nearest double, ties to even; infinity if it is too large,
+   DBL_MIN below 2^-959, 0 below 2^-1075. If `bits` is 53, the number is cut after 53 bits, and the last of them is set
+   if anything below is not 0: a double has more bits than a float, so its conversion to float rounds as the number
+   itself would, also to a subnormal. */
+static SAMPI_COLD double sampi_written_value(sampi_written *w, int bits)
+{
+    int top = 16 * SAMPI_WORDS - 1;
+    uint64_t leading = 0;
+    if (w->n == 0 || w->power + w->n < -330) return 0.0;
+    if (w->power + w->n > 310) return (double)INFINITY;
+    for (; w->power < 0; w->power++) w->rest |= sampi_written_shrink(w->x);
+    for (; w->power > 0; w->power--) sampi_written_grow(w->x, 0);
+    while (top >= 0 && !(w->x[top / 16] >> top % 16 & 1)) top--;
+    if (top - 16 * SAMPI_FRACTION < -1075) return 0.0;
+    if (top - 16 * SAMPI_FRACTION < -959) return DBL_MIN;
+    if (top - 16 * SAMPI_FRACTION > 1023) return (double)INFINITY;
+    for (int i = top; i >= 0; i--) {
+        const uint32_t bit = w->x[i / 16] >> i % 16 & 1;
+        if (i > top - bits)
+            leading = leading << 1 | bit;
+        else
+            w->rest |= bit;
+    }
+    const int lowest = top - bits + 1 - 16 * SAMPI_FRACTION; /* the power of two of the last bit */
+    return (double)(leading | (w->rest != 0)) * sampi_from_bits((uint64_t)(1023 + lowest) << 52);
+}
+
+/* Reads a float. A number that is not 0 but rounds to 0 gives SAMP_E_RANGE. */
 static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 {
-    uint16_t x[SAMPI_WORDS];
-    uint32_t rest = 0;
-    /* low is the last digit's power of ten; n counts the digits from the first that is not 0 */
-    int64_t low = 0, point = 0, n = 0;
-    bool negative = sampi_read_sign(text);
-    const char *t = *text;
-    memset(x, 0, sizeof x);
-    for (; sampi_is_digit(*t) || (*t == '.' && !point); t++) {
-        uint32_t digit = (uint32_t)(*t - '0');
-        if (*t == '.') {
-            point = 1;
-        } else if (n < SAMPI_DIGITS) {
-            sampi_decimal_grow(x, digit);
-            n += n || digit;
-            low -= point;
-        } else {
-            rest |= digit;
-            low += 1 - point;
-        }
-    }
-    if (t - *text == point) return SAMP_E_FORMAT;
-    *text = t;
-    if (*t == 'e' || *t == 'E') {
-        uint64_t power;
-        ++*text;
-        bool down = sampi_read_sign(text);
-        int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 times any power of ten is 0 */
-        if (n) low += down ? -(int64_t)power : (int64_t)power;
-    }
-    if (!n) low = 0;
-    if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
-    for (; low < 0; low++) rest |= sampi_decimal_shrink(x);
-    for (; low > 0; low--) sampi_decimal_grow(x, 0);
-    float value = sampi_decimal_round(x, rest);
-    if ((n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
-    *out = negative ? -value : value;
+    sampi_written w;
+    const char *end = sampi_read_written(*text, *text + strlen(*text), &w);
+    if (!end) return SAMP_E_FORMAT;
+    *text = end;
+    const float value = (float)sampi_written_value(&w, 53);
+    if ((w.n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
+    *out = w.negative ? -value : value;
     return SAMP_OK;
 }

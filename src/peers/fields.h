@@ -134,8 +134,8 @@ static SAMPI_COLD int sampi_request_custom_params(sampi_request_reader *reader, 
     if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
         return sampi_request_set_budget(reader, node, kind == SAMPI_JSON_TRUE ? 1.0 : 0.0);
     if (kind != SAMPI_JSON_NUMBER || sampi_request_decimal(reader, budget, true, &w)) return SAMP_OK;
-    if (!w.plain || (w.negative && w.digits)) return SAMP_OK;
-    return sampi_request_set_budget(reader, node, w.power || w.digits > INT32_MAX ? INT32_MAX : (double)w.digits);
+    if (!w.plain || (w.negative && w.n)) return SAMP_OK;
+    return sampi_request_set_budget(reader, node, !w.fits || w.whole > INT32_MAX ? INT32_MAX : (double)w.whole);
 }
 
 /* Reads a format of answers: {"type": "text"} and empty values are accepted. */

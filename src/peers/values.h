@@ -1,8 +1,8 @@
 /* ---- requests: values ----
    Converts a JSON value as the program would, whose request is read: a number becomes an integer, a double, or the low
    32 bits of an integer; a text or a boolean becomes a number if the program accepts that; lists of biases and of texts
-   become settings. Decimals are rounded exactly, so a value just outside a range (2.0000000000000003) is outside here
-   too. The functions read nodes of the JSON document (text/), write one member of the settings, and return a status. */
+   become settings. Decimals are rounded exactly (config/numbers.h), so a value just outside a range (2.0000000000000003)
+   is outside here too. The functions read nodes of the JSON document (text/), write one member of the settings, and return a status. */
 
 static SAMPI_COLD int sampi_request_fail(sampi_request_reader *reader, int32_t node, int status, const char *what)
 {
@@ -45,131 +45,39 @@ static SAMPI_COLD const char *sampi_request_text(const sampi_request_reader *rea
     return reader->doc->bytes + reader->doc->strings[string].at;
 }
 
-/* A decimal number as it is written: digits * 10^power. `rest` is true if more digits follow that are not all 0. */
-typedef struct sampi_written {
-    uint64_t digits;
-    int64_t power;
-    bool negative, rest, plain; /* plain: written without a point and without an exponent */
-} sampi_written;
-
-/* Reads a decimal number. */
-static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
-{
-    int64_t point = 0, power = 0;
-    bool full = false, any = false, down = false;
-    memset(w, 0, sizeof *w);
-    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
-    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
-        uint64_t digit = (uint64_t)(unsigned char)*t - '0';
-        if (*t == '.') {
-            point = 1;
-            continue;
-        }
-        any = true;
-        full = full || w->digits > (UINT64_MAX - digit) / 10;
-        if (!full) w->digits = 10 * w->digits + digit;
-        if (full) w->rest = w->rest || digit;
-        w->power += full ? 1 - point : -point;
-    }
-    w->plain = !point;
-    if (any && t < end && (*t | 0x20) == 'e') {
-        w->plain = any = false;
-        t++;
-        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
-        for (; t < end && sampi_is_digit(*t); t++, any = true)
-            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
-        w->power += down ? -power : power;
-    }
-    return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
-}
-
-/* A number m * 2^power that is being converted to a double. The top bit of m is set. `rest` is true if the number is
-   larger than that. */
-typedef struct sampi_wide {
-    uint64_t m;
-    int power;
-    bool rest;
-} sampi_wide;
-
-/* Multiplies by 10^k, with k from -9 to 9 but not 0. The exact result is hi 2^32 + lo; its upper 64 bits are kept. */
-static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
-{
-    uint64_t p = 1, hi, lo;
-    for (int i = k < 0 ? -k : k; i > 0; i--) p *= 10;
-    if (k > 0) {
-        lo = (w->m & UINT32_MAX) * p;
-        hi = (w->m >> 32) * p + (lo >> 32);
-        lo &= UINT32_MAX;
-    } else {
-        uint64_t left = (w->m % p) << 32;
-        hi = w->m / p;
-        lo = left / p;
-        w->rest = w->rest || left % p;
-        w->power -= 32;
-    }
-    int n = 32 - sampi_leading_zeros(hi);
-    w->m = hi << (32 - n) | lo >> n;
-    w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
-    w->power += n;
-}
-
-/* Rounds a decimal number to the nearest double. The rounding is right for powers of ten from -9 to 9 and numbers of
-   nineteen digits; beyond these only ties may be rounded the wrong way. A number below 2^-958 becomes DBL_MIN, and one
-   below 2^-1075 becomes 0. */
-static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
-{
-    int64_t k = w->power;
-    *x = 0.0;
-    if (!w->digits || k < -400) return SAMP_OK;
-    if (k > 400) return SAMP_E_RANGE;
-    int empty = sampi_leading_zeros(w->digits);
-    sampi_wide y = { w->digits << empty, -empty, w->rest };
-    for (int step; k; k -= step) {
-        step = k > 9 ? 9 : k < -9 ? -9 : (int)k;
-        sampi_wide_scale(&y, step);
-    }
-    if (y.power > 1023 - 64 + 1) return SAMP_E_RANGE;
-    uint32_t low = y.m & 2047;
-    y.m = (y.m >> 11) + (low > 1024 || (low == 1024 && (y.rest || (y.m >> 11 & 1))));
-    if (y.power >= -1022)
-        *x = (double)y.m * sampi_from_bits((uint64_t)(1023 + 11 + y.power) << 52);
-    else if (y.power > -1075 - 64)
-        *x = DBL_MIN;
-    if (*x > DBL_MAX) return SAMP_E_RANGE;
-    if (w->negative) *x = -*x;
-    return SAMP_OK;
-}
-
 /* Reads the number in a node, or what the program accepts as a number: true and false, or a text. If `whole`, an
    integer is wanted, so a text may have no exponent. */
 static SAMPI_COLD int sampi_request_decimal(const sampi_request_reader *reader, int32_t node, bool whole,
                                             sampi_written *w)
 {
     const sampi_json_node *v = sampi_request_node(reader, node);
-    int reads = reader->reads;
-    size_t n = 0;
-    memset(w, 0, sizeof *w);
-    if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
-        w->digits = v->kind == SAMPI_JSON_TRUE;
-        w->plain = true;
-        return SAMP_OK;
+    const bool truth = v->kind == SAMPI_JSON_TRUE,
+               spelt = v->kind == SAMPI_JSON_STRING && (reader->reads & SAMPI_PEER_SPELT);
+    size_t n = 1;
+    const char *text = truth ? "1" : "0";
+    if (truth || v->kind == SAMPI_JSON_FALSE) {
+        if (!(reader->reads & SAMPI_PEER_TRUTHS)) return SAMP_E_FORMAT;
+    } else if (v->kind == SAMPI_JSON_NUMBER || spelt) {
+        text = sampi_request_text(reader, v->text, &n);
+    } else {
+        return SAMP_E_FORMAT;
     }
-    bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
-    if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
-    const char *text = sampi_request_text(reader, v->text, &n);
     for (; spelt && n && *text == ' '; n--) text++;
     while (spelt && n && text[n - 1] == ' ') n--;
     for (size_t i = 0; spelt && whole && i < n; i++)
         if ((text[i] | 0x20) == 'e') return SAMP_E_FORMAT;
-    return sampi_read_written(text, text + n, w);
+    return sampi_read_written(text, text + n, w) == text + n ? SAMP_OK : SAMP_E_FORMAT;
 }
 
 /* Reads a number as a double. */
 static SAMPI_COLD int sampi_request_double(const sampi_request_reader *reader, int32_t node, double *x)
 {
     sampi_written w;
-    int status = sampi_request_decimal(reader, node, false, &w);
-    return status ? status : sampi_written_double(&w, x);
+    const int status = sampi_request_decimal(reader, node, false, &w);
+    if (status) return status;
+    const double value = sampi_written_value(&w, 63);
+    *x = w.negative && value > 0.0 ? -value : value;
+    return value > DBL_MAX ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* Reads an integer: its magnitude *size, and whether it is *negative. If a program keeps an integer in 32 bits, and the
@@ -182,9 +90,9 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
     int reads = reader->reads, status = sampi_request_decimal(reader, node, true, &w);
     *negative = w.negative;
-    *size = w.digits;
-    if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
-    status = sampi_written_double(&w, &x);
+    *size = w.whole;
+    if (status || (w.plain && w.fits && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    status = sampi_request_double(reader, node, &x);
     if (status) return status;
     if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;
     if (x < least || x >= most) return SAMP_E_RANGE;
@@ -368,7 +276,7 @@ static SAMPI_COLD int sampi_request_token(const sampi_request_reader *reader, co
         status = sampi_request_id_of_text(text, n, pairs, &negative, &size);
     } else if (pairs && sampi_request_node(reader, node)->kind == SAMPI_JSON_STRING) {
         return SAMP_E_UNSUPPORTED; /* llama-server tokenises such a text */
-    } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || w.power)) {
+    } else if (pairs && (sampi_request_decimal(reader, node, true, &w) || !w.plain || !w.fits)) {
         *token = -1;
         return SAMP_OK;
     } else {

@@ -29,31 +29,15 @@ static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const c
     return -1;
 }
 
-/* Reads a decimal fraction as the nearest double. With at most 15 significant digits and 22 decimal places, digits and
-   power of ten are exact doubles, so one division rounds right. */
-static SAMPI_COLD int sampi_mark_fraction(const char *text, double *out)
+/* Reads a text that is a number and nothing else as the nearest double. */
+static SAMPI_COLD int sampi_mark_number(const char *text, double *out)
 {
-    uint64_t digits = 0;
-    int n = 0, places = 0;
-    bool is_behind = false, any = false;
-    for (; *text; text++) {
-        if (*text == '.' && !is_behind) {
-            is_behind = true;
-            continue;
-        }
-        if (*text < '0' || *text > '9') return SAMP_E_FORMAT;
-        any = true;
-        if (n >= 15 && *text != '0') return SAMP_E_RANGE;
-        if (n >= 15) continue;
-        digits = digits * 10 + (uint64_t)(*text - '0');
-        n += digits != 0;
-        places += is_behind;
-    }
-    if (!any) return SAMP_E_FORMAT;
-    if (places > 22) return SAMP_E_RANGE;
-    double scale = 1.0;
-    for (; places > 0; places--) scale *= 10.0;
-    *out = (double)digits / scale;
+    sampi_written w;
+    const char *end = text + strlen(text);
+    if (sampi_read_written(text, end, &w) != end) return SAMP_E_FORMAT;
+    const double value = sampi_written_value(&w, 63);
+    if (value > DBL_MAX) return SAMP_E_RANGE;
+    *out = w.negative ? -value : value;
     return SAMP_OK;
 }
 
@@ -78,8 +62,8 @@ SAMP_API SAMPI_COLD int samp_watermark_set(samp_watermark *mark, const char *nam
             return SAMP_OK;
         case 1: return sampi_read_integer(value, 0, UINT64_MAX, &mark->key);
         case 9: return sampi_read_integer(value, 0, UINT64_MAX, &mark->seed);
-        case 5: return sampi_mark_fraction(value, &mark->alpha);
-        case 7: return sampi_mark_fraction(value, &mark->gamma);
+        case 5: return sampi_mark_number(value, &mark->alpha);
+        case 7: return sampi_mark_number(value, &mark->gamma);
         case 8:
             status = sampi_read_float(&value, &x);
             if (*value) return SAMP_E_FORMAT;
