@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10934 watermark/draw.h                28091 grammar/waiting.h
-     327 api/config.h                    11139 samplers/mirostat.h             28404 grammar/repeated.h
-     358 api/types.h                     11362 samplers/adaptive_p.h           28482 grammar/room.h
-     680 api/missing.h                   11511 samplers/ras.h                  28875 grammar/sampler.h
-     694 api/old_names.h                 11574 samplers/replay.h               29131 grammar/warming.h
-     708 api/sample.h                    11625 samplers/custom.h               29373 grammar/forced.h
-     910 api/chains.h                    11674 config/describe.h               29579 grammar/hooks.h
-    1216 api/samplers.h                  11843 config/from_params.h            29700 schema/head.h
-    1610 api/gumbel.h                    11899 config/orders.h                 29916 schema/errors.h
-    1639 api/operator.h                  12171 config/numbers.h                30032 schema/collections.h
-    1698 api/kv.h                        12338 config/set.h                    30069 schema/references.h
-    1895 api/llama_cpp.h                 12514 config/texts.h                  30392 schema/strings.h
-    1943 api/text_error.h                12693 config/settings.h               30458 schema/numbers.h
-    1962 api/grammar.h                   12808 life/rollback.h                 30680 schema/sets.h
-    2340 api/shards.h                    13047 life/chain.h                    30962 schema/formats.h
-    2453 api/peers.h                     13344 life/members.h                  31318 schema/scalars.h
-    2599 api/drafts.h                    13454 life/update.h                   31645 schema/styles.h
-    2758 api/constraints.h               13625 life/copy.h                     31803 schema/goals.h
-    3161 api/watermark.h                 13794 rows/row.h                      32111 schema/tagged.h
-    3334 api/stop.h                      13994 rows/reserve.h                  32185 schema/alternatives.h
-    3474 api/vocab.h                     14074 rows/pieces.h                   32739 schema/objects.h
-    3517 api/search.h                    14183 rows/compact.h                  33369 schema/arrays.h
-    3699 api/parts.h                     14363 rows/sums.h                     33734 schema/satisfiable.h
-    3751 base/switches.h                 14494 rows/changes.h                  33904 schema/whole.h
-    4054 base/random.h                   14571 rows/cuts.h                     34087 tags/head.h
-    4074 base/mt19937.h                  15033 rows/typical.h                  34216 tags/words.h
-    4146 base/exact.h                    15343 rows/tail_free.h                34333 tags/inside.h
-    4363 base/bits128.h                  15411 rows/selecting.h                34477 tags/formats.h
-    4439 base/elements.h                 15555 rows/mirostat.h                 34930 tags/models.h
-    4565 watermark/colours.h             15635 watermark/rows.h                35179 grammar/grammars.h
-    4628 kernels/llama_cpp/contract.h    15745 rows/flat.h                     35247 peers/head.h
-    4650 kernels/contract.h              15819 rows/logprobs.h                 35344 peers/values.h
-    4736 kernels/scalar.h                15965 rows/support.h                  35769 peers/llama_server.h
-    4940 kernels/llama_cpp/scalar.h      16111 rows/step.h                     35838 peers/stops.h
-    4949 kernels/sets.h                  16128 run/apply.h                     35884 peers/wishes.h
-    4998 kernels/vectors.h               16194 run/writing.h                   35931 peers/fields.h
-    5080 kernels/avx512.h                16294 run/arrays.h                    36197 peers/tables.h
-    5165 kernels/avx2.h                  16382 run/walk.h                      36501 peers/requests.h
-    5229 kernels/sse2.h                  16490 run/again.h                     36705 vocab/pieces.h
-    5246 kernels/neon.h                  16555 run/finish.h                    36883 vocab/tokenizer_json.h
-    5269 kernels/wasm.h                  16596 run/draw.h                      37101 vocab/gguf.h
-    5285 kernels/generic.h               16684 run/sample.h                    37276 shards/head.h
-    5305 kernels/shared.h                16823 run/explain.h                   37361 shards/bytes.h
-    5429 kernels/passes.h                16938 watermark/making.h              37458 shards/merging.h
-    6113 kernels/llama_cpp/passes.h      17144 watermark/tails.h               37747 shards/row.h
-    6165 kernels/check.h                 17241 watermark/detect.h              37870 shards/answers.h
-    6187 kernels/dispatch.h              17466 run/verify.h                    38314 shards/logprobs.h
-    6386 core/thresholds.h               17571 run/batch.h                     38572 shards/taking.h
-    6481 core/array.h                    17757 run/replay.h                    38709 shards/asking.h
-    6896 core/table.h                    17842 run/guide.h                     38839 shards/prefix.h
-    7067 core/windows.h                  17883 life/state.h                    39062 shards/plans.h
-    7155 constraints/record.h            18044 operator/weights.h              39508 samplers/plans.h
-    7225 watermark/record.h              18119 operator/search.h               39770 shards/way.h
-    7244 rows/work.h                     18250 operator/run.h                  39916 shards/memory.h
-    7277 life/past.h                     18410 kv/cells.h                      39979 shards/batch.h
-    7336 core/record.h                   18434 kv/making.h                     40383 drafts/head.h
-    7501 core/plans.h                    18654 kv/slot.h                       40434 drafts/block.h
-    7527 core/fields.h                   18786 kv/sequences.h                  40616 drafts/tree.h
-    7624 core/owners.h                   18916 kv/data.h                       40739 drafts/relaxed.h
-    7691 core/mt19937.h                  19045 kv/update.h                     40820 drafts/ngram.h
-    7746 core/no_mt19937.h               19163 kv/state.h                      40956 search/head.h
-    7770 core/making.h                   19362 llama_cpp/functions.h           41163 search/rows.h
-    7928 core/streams.h                  19424 llama_cpp/object.h              41246 search/states.h
-    7964 life/state_fields.h             19477 llama_cpp/vocabulary.h          41333 search/beams.h
-    8052 samplers/llama_cpp.h            19552 text/reading.h                  41716 search/unmask.h
-    8192 samplers/logit_bias.h           19658 text/strings.h                  41862 text/automaton.h
-    8276 samplers/patch.h                19756 text/values.h                   41933 grammar/patterns.h
-    8324 samplers/penalties.h            19910 text/documents.h                42079 constraints/automaton.h
-    8466 samplers/dry.h                  19983 grammar/head.h                  42118 constraints/making.h
-    8998 samplers/cut.h                  19987 grammar/tree.h                  42369 constraints/sampler.h
-    9018 samplers/top_n_sigma.h          20669 grammar/building.h              42458 constraints/constructors.h
-    9154 samplers/top_k.h                21144 grammar/places.h                42826 constraints/patterns.h
-    9209 samplers/tail_free.h            21327 grammar/finishing.h             42916 constraints/looking.h
-    9326 samplers/typical.h              21639 grammar/reading.h               42986 constraints/thinking.h
-    9387 samplers/top_p.h                21731 grammar/gbnf.h                  43229 constraints/schedule.h
-    9423 samplers/min_p.h                22027 grammar/unicode.h               43312 constraints/accepting.h
-    9459 samplers/by_sums.h              22237 grammar/regex.h                 43493 constraints/drawing.h
-    9588 samplers/top_h.h                22704 grammar/derivatives.h           43732 constraints/state.h
-    9638 samplers/min_k.h                23427 grammar/searching.h             43797 constraints/kind.h
-    9697 samplers/xtc.h                  23716 grammar/vocabulary.h            43856 constraints/top_p_decay.h
-    9818 samplers/infill.h               24170 grammar/triggers.h              43935 constraints/timestamps.h
-    9925 samplers/temperature.h          24648 grammar/matcher.h               44130 constraints/accessors.h
-   10094 samplers/smoothing.h            24965 grammar/cache.h                 44237 stop/head.h
-   10175 samplers/softmax.h              25249 grammar/moving.h                44302 stop/search.h
-   10204 samplers/drafted.h              25702 grammar/visits.h                44423 stop/making.h
-   10229 samplers/greedy.h               25993 grammar/states.h                44580 stop/text.h
-   10259 samplers/choose.h               26171 grammar/unique.h                44732 stop/patterns.h
-   10345 samplers/ratio.h                26335 grammar/items.h                 44804 stop/settings.h
-   10409 samplers/draw.h                 26470 grammar/masks.h                 44835 core/kinds.h
-   10499 samplers/dist.h                 26724 grammar/runs.h                  44877 base/restore.h
-   10525 samplers/gumbel.h               26940 grammar/entries.h               44890 api/license.h
-   10635 watermark/function.h            27616 grammar/accepting.h
-   10748 watermark/text.h                27985 grammar/history.h
+       2 api/opening.h                   10929 watermark/draw.h                28050 grammar/waiting.h
+     327 api/config.h                    11134 samplers/mirostat.h             28363 grammar/repeated.h
+     358 api/types.h                     11357 samplers/adaptive_p.h           28441 grammar/room.h
+     680 api/missing.h                   11506 samplers/ras.h                  28834 grammar/sampler.h
+     694 api/old_names.h                 11569 samplers/replay.h               29090 grammar/warming.h
+     708 api/sample.h                    11607 samplers/custom.h               29332 grammar/forced.h
+     910 api/chains.h                    11656 config/describe.h               29538 grammar/hooks.h
+    1216 api/samplers.h                  11825 config/from_params.h            29659 schema/head.h
+    1610 api/gumbel.h                    11881 config/orders.h                 29875 schema/errors.h
+    1639 api/operator.h                  12153 config/numbers.h                29991 schema/collections.h
+    1698 api/kv.h                        12320 config/set.h                    30028 schema/references.h
+    1895 api/llama_cpp.h                 12496 config/texts.h                  30351 schema/strings.h
+    1943 api/text_error.h                12675 config/settings.h               30417 schema/numbers.h
+    1962 api/grammar.h                   12790 life/rollback.h                 30639 schema/sets.h
+    2340 api/shards.h                    13029 life/chain.h                    30921 schema/formats.h
+    2453 api/peers.h                     13327 life/members.h                  31277 schema/scalars.h
+    2599 api/drafts.h                    13437 life/update.h                   31604 schema/styles.h
+    2758 api/constraints.h               13608 life/copy.h                     31762 schema/goals.h
+    3161 api/watermark.h                 13777 rows/row.h                      32070 schema/tagged.h
+    3334 api/stop.h                      13977 rows/reserve.h                  32144 schema/alternatives.h
+    3474 api/vocab.h                     14057 rows/pieces.h                   32698 schema/objects.h
+    3517 api/search.h                    14166 rows/compact.h                  33328 schema/arrays.h
+    3699 api/parts.h                     14346 rows/sums.h                     33693 schema/satisfiable.h
+    3751 base/switches.h                 14477 rows/changes.h                  33863 schema/whole.h
+    4054 base/random.h                   14554 rows/cuts.h                     34046 tags/head.h
+    4074 base/mt19937.h                  15016 rows/typical.h                  34175 tags/words.h
+    4146 base/exact.h                    15326 rows/tail_free.h                34292 tags/inside.h
+    4363 base/bits128.h                  15394 rows/selecting.h                34436 tags/formats.h
+    4439 base/elements.h                 15538 rows/mirostat.h                 34889 tags/models.h
+    4565 watermark/colours.h             15618 watermark/rows.h                35138 grammar/grammars.h
+    4628 kernels/llama_cpp/contract.h    15728 rows/flat.h                     35206 peers/head.h
+    4650 kernels/contract.h              15802 rows/logprobs.h                 35303 peers/values.h
+    4736 kernels/scalar.h                15948 rows/support.h                  35728 peers/llama_server.h
+    4940 kernels/llama_cpp/scalar.h      16094 rows/step.h                     35797 peers/stops.h
+    4949 kernels/sets.h                  16111 run/apply.h                     35843 peers/wishes.h
+    4998 kernels/vectors.h               16177 run/writing.h                   35890 peers/fields.h
+    5080 kernels/avx512.h                16277 run/arrays.h                    36156 peers/tables.h
+    5165 kernels/avx2.h                  16365 run/walk.h                      36460 peers/requests.h
+    5229 kernels/sse2.h                  16473 run/again.h                     36664 vocab/pieces.h
+    5246 kernels/neon.h                  16538 run/finish.h                    36842 vocab/tokenizer_json.h
+    5269 kernels/wasm.h                  16579 run/draw.h                      37060 vocab/gguf.h
+    5285 kernels/generic.h               16667 run/sample.h                    37235 shards/head.h
+    5305 kernels/shared.h                16806 run/explain.h                   37320 shards/bytes.h
+    5429 kernels/passes.h                16921 watermark/making.h              37417 shards/merging.h
+    6113 kernels/llama_cpp/passes.h      17103 watermark/tails.h               37706 shards/row.h
+    6165 kernels/check.h                 17200 watermark/detect.h              37829 shards/answers.h
+    6187 kernels/dispatch.h              17425 run/verify.h                    38273 shards/logprobs.h
+    6386 core/thresholds.h               17530 run/batch.h                     38531 shards/taking.h
+    6481 core/array.h                    17716 run/replay.h                    38668 shards/asking.h
+    6896 core/table.h                    17801 run/guide.h                     38798 shards/prefix.h
+    7067 core/windows.h                  17842 life/state.h                    39021 shards/plans.h
+    7155 constraints/record.h            18003 operator/weights.h              39467 samplers/plans.h
+    7224 watermark/record.h              18078 operator/search.h               39729 shards/way.h
+    7243 rows/work.h                     18209 operator/run.h                  39875 shards/memory.h
+    7276 life/past.h                     18369 kv/cells.h                      39938 shards/batch.h
+    7335 core/record.h                   18393 kv/making.h                     40342 drafts/head.h
+    7495 core/plans.h                    18613 kv/slot.h                       40393 drafts/block.h
+    7521 core/fields.h                   18745 kv/sequences.h                  40575 drafts/tree.h
+    7618 core/owners.h                   18875 kv/data.h                       40698 drafts/relaxed.h
+    7685 core/mt19937.h                  19004 kv/update.h                     40779 drafts/ngram.h
+    7740 core/no_mt19937.h               19122 kv/state.h                      40915 search/head.h
+    7764 core/making.h                   19321 llama_cpp/functions.h           41122 search/rows.h
+    7941 core/streams.h                  19383 llama_cpp/object.h              41205 search/states.h
+    7977 life/state_fields.h             19436 llama_cpp/vocabulary.h          41292 search/beams.h
+    8065 samplers/llama_cpp.h            19511 text/reading.h                  41675 search/unmask.h
+    8205 samplers/logit_bias.h           19617 text/strings.h                  41821 text/automaton.h
+    8279 samplers/patch.h                19715 text/values.h                   41892 grammar/patterns.h
+    8327 samplers/penalties.h            19869 text/documents.h                42038 constraints/automaton.h
+    8469 samplers/dry.h                  19942 grammar/head.h                  42077 constraints/making.h
+    9001 samplers/cut.h                  19946 grammar/tree.h                  42328 constraints/sampler.h
+    9021 samplers/top_n_sigma.h          20628 grammar/building.h              42401 constraints/constructors.h
+    9157 samplers/top_k.h                21103 grammar/places.h                42769 constraints/patterns.h
+    9212 samplers/tail_free.h            21286 grammar/finishing.h             42859 constraints/looking.h
+    9329 samplers/typical.h              21598 grammar/reading.h               42929 constraints/thinking.h
+    9390 samplers/top_p.h                21690 grammar/gbnf.h                  43172 constraints/schedule.h
+    9426 samplers/min_p.h                21986 grammar/unicode.h               43255 constraints/accepting.h
+    9462 samplers/by_sums.h              22196 grammar/regex.h                 43436 constraints/drawing.h
+    9591 samplers/top_h.h                22663 grammar/derivatives.h           43675 constraints/state.h
+    9641 samplers/min_k.h                23386 grammar/searching.h             43740 constraints/kind.h
+    9700 samplers/xtc.h                  23675 grammar/vocabulary.h            43799 constraints/top_p_decay.h
+    9813 samplers/infill.h               24129 grammar/triggers.h              43866 constraints/timestamps.h
+    9920 samplers/temperature.h          24607 grammar/matcher.h               44050 constraints/accessors.h
+   10089 samplers/smoothing.h            24924 grammar/cache.h                 44157 stop/head.h
+   10170 samplers/softmax.h              25208 grammar/moving.h                44222 stop/search.h
+   10199 samplers/drafted.h              25661 grammar/visits.h                44343 stop/making.h
+   10224 samplers/greedy.h               25952 grammar/states.h                44500 stop/text.h
+   10254 samplers/choose.h               26130 grammar/unique.h                44652 stop/patterns.h
+   10340 samplers/ratio.h                26294 grammar/items.h                 44724 stop/settings.h
+   10404 samplers/draw.h                 26429 grammar/masks.h                 44755 core/kinds.h
+   10494 samplers/dist.h                 26683 grammar/runs.h                  44797 base/restore.h
+   10520 samplers/gumbel.h               26899 grammar/entries.h               44810 api/license.h
+   10630 watermark/function.h            27575 grammar/accepting.h
+   10743 watermark/text.h                27944 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -7172,7 +7172,6 @@ typedef enum sampi_constraint_kind {
 
 typedef struct sampi_constraint {
     sampi_constraint_kind what;
-    const char *name;
     const samp_vocab *vocab;
     /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
        without end) */
@@ -7402,6 +7401,8 @@ typedef struct sampi_adaptive_numbers {
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */
     sampi_kind kind;
+    const char *name;    /* its own name, or NULL for that of its kind */
+    const void *from;    /* while it is made, the caller's list, which the hook `build` copies */
     int status;          /* the error in the parameters, or SAMP_OK */
     const char *field;   /* the name of the bad parameter, or NULL */
     bool off;            /* true if the parameters have values with which the sampler does nothing */
@@ -7432,7 +7433,6 @@ struct sampi_sampler {
         SAMPI_NUMBERS
         struct {
             int32_t n_vocab, n;
-            const samp_logit_bias *from;
         } bias; /* part 0: the biases, samp_logit_bias [n] */
         struct {
             int32_t last_n;
@@ -7460,16 +7460,12 @@ struct sampi_sampler {
             float p, t; /* these three are laid out as in `xtc` */
             size_t min_keep;
             int32_t n;
-            const samp_token *from;
         } xtc_except; /* part 1: the exempt tokens, sampi_count [n] */
         struct {
             int32_t window;
             float threshold;
             sampi_ring ring;
         } ras; /* part 1: the ring of accepted tokens */
-        struct {
-            const samp_token *from;
-        } replay; /* part 1: the tokens */
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -7480,12 +7476,10 @@ struct sampi_sampler {
             float p; /* the p in force after the last token; p and min_keep are laid out as in `cut` */
             size_t min_keep;
             float first, factor, lowest;
-            const samp_token *from;
         } decay; /* part 0: the tokens that set p back to its first value */
         struct {
             samp_token first, without; /* the first time stamp; the token for "no time stamps", or -1 */
             int32_t most, n;           /* most: the largest index of the first time stamp, or -1 */
-            const samp_token *from;
             /* the state: whether the last two tokens are time stamps (2: the last but one, 1: the last; a missing one
                counts as one), or SAMPI_STAMPS_BEGIN; the last time stamp, or -1 */
             uint32_t two;
@@ -7803,31 +7797,50 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
         sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
-/* ---- a list of tokens ----
-  A part that is a list of tokens in order of ids. */
+/* ---- the caller's list ----
+  A kind that copies a list of the caller's has it in part 1 if it draws (its part 0 is the mt19937's), else in part 0.
+     */
 
-/* Copies the caller's list to part i. */
-static SAMPI_COLD void sampi_list_build(sampi_sampler *s, int i, const samp_token *from)
+static int sampi_list_part(const sampi_sampler *s) { return sampi_traits_of(s->kind)->stream ? 1 : 0; }
+
+/* Copies the list: a hook `build`. */
+static SAMPI_COLD void sampi_list_copy(sampi_sampler *s)
 {
-    sampi_count *list = (sampi_count *)sampi_part(s, i);
-    const size_t n = s->part_size[i] / sizeof *list;
-    for (size_t k = 0; k < n; k++) list[k].token = from[k];
+    const int i = sampi_list_part(s);
+    if (s->part_size[i]) memcpy(sampi_part(s, i), s->from, s->part_size[i]);
+    s->from = NULL;
+}
+
+/* Adds a list of tokens to the fingerprint: a hook `settings`. */
+static SAMPI_COLD void sampi_list_mix(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_token *token = (const samp_token *)sampi_part(s, sampi_list_part(s));
+    for (size_t k = 0; k < s->part_size[sampi_list_part(s)] / sizeof *token; k++) sampi_mix(hash, (uint64_t)token[k]);
+}
+
+/* The same two hooks for a list in order. */
+static SAMPI_COLD void sampi_list_build(sampi_sampler *s)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, sampi_list_part(s));
+    const size_t n = s->part_size[sampi_list_part(s)] / sizeof *list;
+    for (size_t k = 0; k < n; k++) list[k].token = ((const samp_token *)s->from)[k];
     sampi_count_sort(list, (uint32_t)n);
+    s->from = NULL;
+}
+static SAMPI_COLD void sampi_list_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_count *list = (const sampi_count *)sampi_part(s, sampi_list_part(s));
+    for (size_t k = 0; k < s->part_size[sampi_list_part(s)] / sizeof *list; k++)
+        sampi_mix(hash, (uint64_t)list[k].token);
 }
 
-/* Is a token in the list, part i? */
-static bool sampi_list_has(const sampi_sampler *s, int i, samp_token token)
+/* Is a token in a list in order? */
+static bool sampi_list_has(const sampi_sampler *s, samp_token token)
 {
-    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
-    const uint32_t n = (uint32_t)(s->part_size[i] / sizeof *list), at = sampi_count_find(list, n, token);
+    const sampi_count *list = (const sampi_count *)sampi_part(s, sampi_list_part(s));
+    const uint32_t n = (uint32_t)(s->part_size[sampi_list_part(s)] / sizeof *list);
+    const uint32_t at = sampi_count_find(list, n, token);
     return at < n && list[at].token == token;
-}
-
-/* Adds the list to the fingerprint. */
-static SAMPI_COLD void sampi_list_settings(const sampi_sampler *s, int i, uint64_t *hash)
-{
-    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
-    for (size_t k = 0; k < s->part_size[i] / sizeof *list; k++) sampi_mix(hash, (uint64_t)list[k].token);
 }
 
 /* Requires that x is in the range of its field. NaN has its own status, SAMP_E_NAN. */
@@ -8196,7 +8209,7 @@ static void sampi_llama_keep_share(const sampi_sampler *s, samp_token_data_array
 /* Checks each entry in order, because the first bad one is reported. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
-    const samp_logit_bias *bias = t->u.bias.from;
+    const samp_logit_bias *bias = (const samp_logit_bias *)t->from;
     int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
     (void)make;
     sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
@@ -8207,13 +8220,6 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
         sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
     }
     t->part_size[0] = (size_t)n * sizeof *bias;
-}
-
-/* Copies the caller's list, which the constructor has checked. The caller may free the list afterwards. */
-static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
-{
-    if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
-    s->u.bias.from = NULL;
 }
 
 /* Returns the new logit of a token that was not masked. */
@@ -8248,14 +8254,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t 
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
     t.u.bias.n_vocab = n_vocab;
     t.u.bias.n = n;
-    t.u.bias.from = bias;
+    t.from = bias;
     return sampi_init(&t);
 }
 
-static SAMPI_COLD void sampi_logit_bias_params(sampi_sampler *t, const samp_params *p)
-{
-    t->u.bias.from = p->logit_bias;
-}
+static SAMPI_COLD void sampi_logit_bias_params(sampi_sampler *t, const samp_params *p) { t->from = p->logit_bias; }
 
 static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
     SAMPI_FIELD(INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
@@ -8264,8 +8267,8 @@ static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
 
-SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build,
-            sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
+SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_list_copy, sampi_logit_bias_settings,
+            NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 #define SAMPI_LOGIT_BIAS_ROW \
     "logit-bias", 0, 0, "", \
@@ -9707,7 +9710,7 @@ static bool sampi_weighs_enough(const void *what, float l)
 }
 
 /* Is a token exempt? xtc without exempt tokens has no such list. */
-static bool sampi_xtc_spares(const sampi_sampler *s, samp_token token) { return sampi_list_has(s, 1, token); }
+static bool sampi_xtc_spares(const sampi_sampler *s, samp_token token) { return sampi_list_has(s, token); }
 
 /* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
    order and exempt tokens. */
@@ -9769,7 +9772,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc_except(float p, float threshold,
     sampi_require_tokens(&t, exempt, n, "exempt");
     if (n && !t.status) {
         t.u.xtc_except.n = (int32_t)n;
-        t.u.xtc_except.from = exempt;
+        t.from = exempt;
         t.part_size[1] = n * sizeof(sampi_count);
     }
     return sampi_init(&t);
@@ -9779,14 +9782,6 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t
 {
     return samp_init_xtc_except(p, threshold, min_keep, seed, NULL, 0);
 }
-
-static SAMPI_COLD void sampi_xtc_build(sampi_sampler *s)
-{
-    sampi_list_build(s, 1, s->u.xtc_except.from);
-    s->u.xtc_except.from = NULL;
-}
-
-static SAMPI_COLD void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash) { sampi_list_settings(s, 1, hash); }
 
 static const sampi_field SAMPI_XTC_FIELDS[] = {
     SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
@@ -9806,7 +9801,7 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
     "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), \
         sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
-SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
+SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_list_build, sampi_list_settings, NULL, NULL, NULL, NULL, NULL,
             SAMPI_BYTES_ONLY);
 
 #define SAMPI_XTC_EXCEPT_ROW \
@@ -11594,29 +11589,16 @@ static SAMPI_COLD int sampi_replay_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-static SAMPI_COLD void sampi_replay_build(sampi_sampler *s)
-{
-    if (s->part_size[1]) memcpy(sampi_part(s, 1), s->u.replay.from, s->part_size[1]);
-    s->u.replay.from = NULL;
-}
-
-static SAMPI_COLD void sampi_replay_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const samp_token *token = (const samp_token *)sampi_part(s, 1);
-    for (size_t i = 0; i < s->part_size[1] / sizeof *token; i++) sampi_mix(hash, (uint64_t)token[i]);
-}
-
 SAMP_API SAMPI_COLD samp_sampler *samp_init_replay(const samp_token *tokens, size_t n)
 {
     sampi_sampler t = sampi_blank(SAMPI_REPLAY);
-    t.u.replay.from = tokens;
+    t.from = tokens;
     sampi_require_tokens(&t, tokens, n, "tokens");
     t.part_size[1] = t.status ? 0 : n * sizeof *tokens;
     return sampi_init(&t);
 }
 
-SAMPI_HOOKS(REPLAY, NULL, NULL, sampi_replay_build, sampi_replay_settings, NULL, NULL, NULL, NULL, NULL,
-            SAMPI_BYTES_ONLY);
+SAMPI_HOOKS(REPLAY, NULL, NULL, sampi_list_copy, sampi_list_mix, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 #define SAMPI_REPLAY_ROW \
     "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \
@@ -13290,11 +13272,12 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return SAMP_OK;
 }
 
-/* Returns a custom sampler's own name, or the name of the sampler's kind. */
+/* Returns a sampler's own name, or the name of its kind. */
 SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
     const sampi_sampler *t = (const sampi_sampler *)s;
+    if (t->name) return t->name;
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
@@ -16956,6 +16939,8 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 }
 
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
+static const char *const SAMPI_MARK_NAMES[] = { "watermark-gumbel", "watermark-gumbel-dual", "watermark-sbw-selfhash",
+                                                "watermark-sbw-lefthash", "watermark-synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
 /* Returns the index of the text `value` among the words, or -1. */
@@ -17013,25 +16998,6 @@ SAMP_API SAMPI_COLD int samp_watermark_set(samp_watermark *mark, const char *nam
     return status;
 }
 
-static const char *sampi_mark_name(const samp_sampler *s)
-{
-    switch (((const sampi_sampler *)s)->u.mark.what) {
-        case SAMP_WATERMARK_GUMBEL: return "watermark-gumbel";
-        case SAMP_WATERMARK_GUMBEL_DUAL: return "watermark-gumbel-dual";
-        case SAMP_WATERMARK_SBW_SELFHASH: return "watermark-sbw-selfhash";
-        case SAMP_WATERMARK_SBW_LEFTHASH: return "watermark-sbw-lefthash";
-        case SAMP_WATERMARK_SYNTHID: return "watermark-synthid";
-    }
-    return "watermark";
-}
-
-static const samp_sampler_i *sampi_mark_iface(void)
-{
-    static const samp_sampler_i iface = { sampi_mark_name, samp_accept, samp_apply, samp_reset,
-                                          samp_clone,      NULL,        NULL,       samp_rollback };
-    return &iface;
-}
-
 /* Copies the numbers of a watermark into a record, and checks those that its kind uses. */
 static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
 {
@@ -17041,7 +17007,7 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     const bool is_sbw = mark->kind == SAMP_WATERMARK_SBW_SELFHASH || mark->kind == SAMP_WATERMARK_SBW_LEFTHASH;
     const bool is_dual = mark->kind == SAMP_WATERMARK_GUMBEL_DUAL;
     sampi_sampler t = sampi_blank(is_synthid ? SAMPI_SYNTHID : is_sbw ? SAMPI_SBW : SAMPI_WATERMARK);
-    t.base.iface = sampi_mark_iface();
+    if ((unsigned)mark->kind <= SAMP_WATERMARK_SYNTHID) t.name = SAMPI_MARK_NAMES[mark->kind];
     t.seed = is_sbw ? 0 : mark->seed;
     sampi_watermark *to = &t.u.mark;
     to->what = mark->kind;
@@ -17080,17 +17046,10 @@ static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
     t->part_size[2] = mark->n_slots * sizeof(uint32_t);
 }
 
-static SAMPI_COLD samp_sampler *sampi_mark_make(sampi_sampler *t)
-{
-    samp_sampler *s = sampi_init(t);
-    if (s) s->ctx = s;
-    return s;
-}
-
 SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark(const samp_watermark *mark)
 {
     sampi_sampler t = sampi_mark_of(mark);
-    return sampi_mark_make(&t);
+    return sampi_init(&t);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark *mark)
@@ -17098,7 +17057,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     sampi_sampler t = sampi_mark_of(mark);
     sampi_require(&t, t.u.mark.what == SAMP_WATERMARK_GUMBEL_DUAL, SAMP_E_UNSUPPORTED, "kind");
     t.u.mark.alpha = t.u.mark.alpha_shown = 0.0f;
-    return sampi_mark_make(&t);
+    return sampi_init(&t);
 }
 
 /* Sets, in samplers with two keys, whether the next row of logits is the one after a whole draft. */
@@ -42370,28 +42329,13 @@ static SAMPI_COLD void sampi_builder_lists(sampi_builder *builder)
 /* ---- constraints: from a builder to a sampler ----
   The beginning and the end of every constructor. */
 
-static const char *sampi_constraint_name(const samp_sampler *s)
-{
-    return ((const sampi_sampler *)s)->u.constraint.name;
-}
-
-/* Returns the interface of built-in samplers, with another name. */
-static const samp_sampler_i *sampi_constraint_iface(void)
-{
-    static const samp_sampler_i iface = {
-        sampi_constraint_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL, samp_rollback
-    };
-    return &iface;
-}
-
 static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, const char *name)
 {
     sampi_builder builder;
     memset(&builder, 0, sizeof builder);
     builder.t = sampi_blank(SAMPI_CONSTRAINT);
     builder.t.u.constraint.what = what;
-    builder.t.u.constraint.name = name;
-    builder.t.base.iface = sampi_constraint_iface();
+    builder.t.name = name;
     return builder;
 }
 
@@ -42439,7 +42383,6 @@ static SAMPI_COLD samp_sampler *sampi_builder_make(sampi_builder *builder)
     t->part_size[3] = t->u.constraint.ring.cap * sizeof(samp_token) +
                       ((size_t)t->u.constraint.room + t->u.constraint.ban_room) * sizeof(sampi_count);
     samp_sampler *s = builder->no_memory && !t->status ? NULL : sampi_init(t);
-    if (s) s->ctx = s;
     for (int i = 0; s && i < 3; i++) {
         sampi_sampler *made = (sampi_sampler *)s;
         if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);
@@ -42831,8 +42774,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 
 /* Makes all states. */
 static SAMPI_COLD int sampi_constraint_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
-                                           samp_grammar_error *error, uint32_t *start, uint32_t *alone,
-                                           int32_t *n_lists)
+                                                      samp_grammar_error *error, uint32_t *start, uint32_t *alone,
+                                                      int32_t *n_lists)
 {
     sampi_tree *t = &m->d.tree;
     sampi_node plain, begun;
@@ -43866,23 +43809,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, fl
     t.u.decay.factor = decay;
     t.u.decay.lowest = lowest;
     t.u.decay.min_keep = min_keep;
-    t.u.decay.from = resets;
+    t.from = resets;
     sampi_require_tokens(&t, resets, n, "resets");
     sampi_require(&t, !(p > 0.0f && p <= 1.0f && lowest > p), SAMP_E_RANGE, "lowest");
     t.part_size[0] = t.status ? 0 : n * sizeof *resets;
     return sampi_init(&t);
-}
-
-static SAMPI_COLD void sampi_decay_build(sampi_sampler *s)
-{
-    if (s->part_size[0]) memcpy(sampi_part(s, 0), s->u.decay.from, s->part_size[0]);
-    s->u.decay.from = NULL;
-}
-
-static SAMPI_COLD void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const samp_token *resets = (const samp_token *)sampi_part(s, 0);
-    for (size_t i = 0; i < s->part_size[0] / sizeof *resets; i++) sampi_mix(hash, (uint64_t)resets[i]);
 }
 
 static SAMPI_COLD void sampi_decay_accept(sampi_sampler *s, samp_token token)
@@ -43924,7 +43855,7 @@ static SAMPI_COLD bool sampi_constraint_top_p_decay_is_off(const sampi_sampler *
     return s->u.decay.first == 1.0f;
 }
 
-SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset,
+SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_list_copy, sampi_list_mix, sampi_decay_accept, sampi_decay_reset,
             sampi_decay_state, NULL, sampi_decay_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_TOP_P_DECAY_ROW \
@@ -43961,7 +43892,7 @@ static bool sampi_stamps_allow(const sampi_sampler *s, const sampi_stamps *now, 
 {
     if (token == s->u.stamps.without) return false;
     if (token >= s->u.stamps.first) return token >= now->lo && token < now->hi;
-    return now->text || (now->exempt && sampi_list_has(s, 0, token));
+    return now->text || (now->exempt && sampi_list_has(s, token));
 }
 
 /* Adds the weight of a time stamp, in units of that of the best other token, to *sum. */
@@ -44054,7 +43985,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps_except(samp_token first, 
     t.u.stamps.first = first;
     t.u.stamps.without = no_timestamps;
     t.u.stamps.most = max_initial;
-    t.u.stamps.from = exempt;
+    t.from = exempt;
     sampi_require_tokens(&t, exempt, n, "exempt");
     t.u.stamps.n = t.status ? 0 : (int32_t)n;
     t.part_size[0] = t.status ? 0 : n * sizeof(sampi_count);
@@ -44065,17 +43996,6 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps(samp_token first, samp_to
                                                        int32_t max_initial)
 {
     return samp_init_timestamps_except(first, no_timestamps, max_initial, NULL, 0);
-}
-
-static SAMPI_COLD void sampi_stamps_build(sampi_sampler *s)
-{
-    sampi_list_build(s, 0, s->u.stamps.from);
-    s->u.stamps.from = NULL;
-}
-
-static SAMPI_COLD void sampi_stamps_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_list_settings(s, 0, hash);
 }
 
 static SAMPI_COLD void sampi_stamps_accept(sampi_sampler *s, samp_token token)
@@ -44119,8 +44039,8 @@ static const sampi_field SAMPI_TIMESTAMPS_FIELDS[] = {
       SAMPI_IF_ABOVE_0, "exempt" },
 };
 
-SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, sampi_stamps_accept,
-            sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past, SAMPI_BYTES_ONLY);
+SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_list_build, sampi_list_settings, sampi_stamps_accept, sampi_stamps_reset,
+            sampi_stamps_state, NULL, sampi_stamps_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \

@@ -9,8 +9,8 @@
 /* Makes all states. State 0 is that after any bytes. *start is the state at the beginning of the text. *alone is the
    state of a pattern that must begin at this place. */
 static SAMPI_COLD int sampi_constraint_pattern_states(sampi_pattern_maker *m, const char *text, bool any_case,
-                                           samp_grammar_error *error, uint32_t *start, uint32_t *alone,
-                                           int32_t *n_lists)
+                                                      samp_grammar_error *error, uint32_t *start, uint32_t *alone,
+                                                      int32_t *n_lists)
 {
     sampi_tree *t = &m->d.tree;
     sampi_node plain, begun;

@@ -19,7 +19,6 @@ typedef enum sampi_constraint_kind {
 
 typedef struct sampi_constraint {
     sampi_constraint_kind what;
-    const char *name;
     const samp_vocab *vocab;
     /* n: the number of tokens or patterns; the constraint is active from position `begin` on, for `count` tokens (0:
        without end) */

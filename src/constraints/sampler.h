@@ -1,22 +1,7 @@
 /* ---- constraints: from a builder to a sampler ----
    The beginning and the end of every constructor. The beginning makes a blank builder (the arrays of a sampler in the
    making) and checks arguments. The end is sampi_builder_make, which builds the automaton (constraints/making.h),
-   copies all arrays into the parts of a new sampler and frees the builder. The sampler has the interface of built-in
-   samplers, except its name. */
-
-static const char *sampi_constraint_name(const samp_sampler *s)
-{
-    return ((const sampi_sampler *)s)->u.constraint.name;
-}
-
-/* Returns the interface of built-in samplers, with another name. */
-static const samp_sampler_i *sampi_constraint_iface(void)
-{
-    static const samp_sampler_i iface = {
-        sampi_constraint_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL, samp_rollback
-    };
-    return &iface;
-}
+   copies all arrays into the parts of a new sampler and frees the builder. */
 
 static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, const char *name)
 {
@@ -24,8 +9,7 @@ static SAMPI_COLD sampi_builder sampi_builder_of(sampi_constraint_kind what, con
     memset(&builder, 0, sizeof builder);
     builder.t = sampi_blank(SAMPI_CONSTRAINT);
     builder.t.u.constraint.what = what;
-    builder.t.u.constraint.name = name;
-    builder.t.base.iface = sampi_constraint_iface();
+    builder.t.name = name;
     return builder;
 }
 
@@ -73,7 +57,6 @@ static SAMPI_COLD samp_sampler *sampi_builder_make(sampi_builder *builder)
     t->part_size[3] = t->u.constraint.ring.cap * sizeof(samp_token) +
                       ((size_t)t->u.constraint.room + t->u.constraint.ban_room) * sizeof(sampi_count);
     samp_sampler *s = builder->no_memory && !t->status ? NULL : sampi_init(t);
-    if (s) s->ctx = s;
     for (int i = 0; s && i < 3; i++) {
         sampi_sampler *made = (sampi_sampler *)s;
         if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);

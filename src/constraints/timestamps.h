@@ -27,7 +27,7 @@ static bool sampi_stamps_allow(const sampi_sampler *s, const sampi_stamps *now, 
 {
     if (token == s->u.stamps.without) return false;
     if (token >= s->u.stamps.first) return token >= now->lo && token < now->hi;
-    return now->text || (now->exempt && sampi_list_has(s, 0, token));
+    return now->text || (now->exempt && sampi_list_has(s, token));
 }
 
 /* Adds the weight of a time stamp, in units of that of the best other token, to *sum. Returns whether the time stamps
@@ -121,7 +121,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps_except(samp_token first, 
     t.u.stamps.first = first;
     t.u.stamps.without = no_timestamps;
     t.u.stamps.most = max_initial;
-    t.u.stamps.from = exempt;
+    t.from = exempt;
     sampi_require_tokens(&t, exempt, n, "exempt");
     t.u.stamps.n = t.status ? 0 : (int32_t)n;
     t.part_size[0] = t.status ? 0 : n * sizeof(sampi_count);
@@ -132,17 +132,6 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_timestamps(samp_token first, samp_to
                                                        int32_t max_initial)
 {
     return samp_init_timestamps_except(first, no_timestamps, max_initial, NULL, 0);
-}
-
-static SAMPI_COLD void sampi_stamps_build(sampi_sampler *s)
-{
-    sampi_list_build(s, 0, s->u.stamps.from);
-    s->u.stamps.from = NULL;
-}
-
-static SAMPI_COLD void sampi_stamps_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_list_settings(s, 0, hash);
 }
 
 static SAMPI_COLD void sampi_stamps_accept(sampi_sampler *s, samp_token token)
@@ -186,8 +175,8 @@ static const sampi_field SAMPI_TIMESTAMPS_FIELDS[] = {
       SAMPI_IF_ABOVE_0, "exempt" },
 };
 
-SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_stamps_build, sampi_stamps_settings, sampi_stamps_accept,
-            sampi_stamps_reset, sampi_stamps_state, NULL, sampi_stamps_past, SAMPI_BYTES_ONLY);
+SAMPI_HOOKS(TIMESTAMPS, NULL, NULL, sampi_list_build, sampi_list_settings, sampi_stamps_accept, sampi_stamps_reset,
+            sampi_stamps_state, NULL, sampi_stamps_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_TIMESTAMPS_ROW \
     "timestamps", 0, 0, "", SAMPI_KEEPS_P | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_TIMESTAMPS_FIELDS), NULL, \

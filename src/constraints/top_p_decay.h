@@ -11,23 +11,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, fl
     t.u.decay.factor = decay;
     t.u.decay.lowest = lowest;
     t.u.decay.min_keep = min_keep;
-    t.u.decay.from = resets;
+    t.from = resets;
     sampi_require_tokens(&t, resets, n, "resets");
     sampi_require(&t, !(p > 0.0f && p <= 1.0f && lowest > p), SAMP_E_RANGE, "lowest");
     t.part_size[0] = t.status ? 0 : n * sizeof *resets;
     return sampi_init(&t);
-}
-
-static SAMPI_COLD void sampi_decay_build(sampi_sampler *s)
-{
-    if (s->part_size[0]) memcpy(sampi_part(s, 0), s->u.decay.from, s->part_size[0]);
-    s->u.decay.from = NULL;
-}
-
-static SAMPI_COLD void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const samp_token *resets = (const samp_token *)sampi_part(s, 0);
-    for (size_t i = 0; i < s->part_size[0] / sizeof *resets; i++) sampi_mix(hash, (uint64_t)resets[i]);
 }
 
 static SAMPI_COLD void sampi_decay_accept(sampi_sampler *s, samp_token token)
@@ -69,7 +57,7 @@ static SAMPI_COLD bool sampi_constraint_top_p_decay_is_off(const sampi_sampler *
     return s->u.decay.first == 1.0f;
 }
 
-SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset,
+SAMPI_HOOKS(TOP_P_DECAY, NULL, NULL, sampi_list_copy, sampi_list_mix, sampi_decay_accept, sampi_decay_reset,
             sampi_decay_state, NULL, sampi_decay_past, SAMPI_BYTES_ONLY);
 
 #define SAMPI_TOP_P_DECAY_ROW \

@@ -36,32 +36,51 @@ static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *
         sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
 }
 
-/* ---- a list of tokens ----
-   A part that is a list of tokens in order of ids: sampi_count [n], whose counts are not used. The constructor checks
-   the caller's list by sampi_require_tokens, and sizes the part. */
+/* ---- the caller's list ----
+   A kind that copies a list of the caller's has it in part 1 if it draws (its part 0 is the mt19937's), else in part 0.
+   The constructor checks the list, sets t.from to it, and sizes the part. The list is one of tokens as they were given,
+   or of tokens in order of ids: then it is sampi_count [n], whose counts are not used. */
 
-/* Copies the caller's list to part i. */
-static SAMPI_COLD void sampi_list_build(sampi_sampler *s, int i, const samp_token *from)
+static int sampi_list_part(const sampi_sampler *s) { return sampi_traits_of(s->kind)->stream ? 1 : 0; }
+
+/* Copies the list: a hook `build`. */
+static SAMPI_COLD void sampi_list_copy(sampi_sampler *s)
 {
-    sampi_count *list = (sampi_count *)sampi_part(s, i);
-    const size_t n = s->part_size[i] / sizeof *list;
-    for (size_t k = 0; k < n; k++) list[k].token = from[k];
+    const int i = sampi_list_part(s);
+    if (s->part_size[i]) memcpy(sampi_part(s, i), s->from, s->part_size[i]);
+    s->from = NULL;
+}
+
+/* Adds a list of tokens to the fingerprint: a hook `settings`. */
+static SAMPI_COLD void sampi_list_mix(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_token *token = (const samp_token *)sampi_part(s, sampi_list_part(s));
+    for (size_t k = 0; k < s->part_size[sampi_list_part(s)] / sizeof *token; k++) sampi_mix(hash, (uint64_t)token[k]);
+}
+
+/* The same two hooks for a list in order. */
+static SAMPI_COLD void sampi_list_build(sampi_sampler *s)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, sampi_list_part(s));
+    const size_t n = s->part_size[sampi_list_part(s)] / sizeof *list;
+    for (size_t k = 0; k < n; k++) list[k].token = ((const samp_token *)s->from)[k];
     sampi_count_sort(list, (uint32_t)n);
+    s->from = NULL;
+}
+static SAMPI_COLD void sampi_list_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_count *list = (const sampi_count *)sampi_part(s, sampi_list_part(s));
+    for (size_t k = 0; k < s->part_size[sampi_list_part(s)] / sizeof *list; k++)
+        sampi_mix(hash, (uint64_t)list[k].token);
 }
 
-/* Is a token in the list, part i? */
-static bool sampi_list_has(const sampi_sampler *s, int i, samp_token token)
+/* Is a token in a list in order? */
+static bool sampi_list_has(const sampi_sampler *s, samp_token token)
 {
-    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
-    const uint32_t n = (uint32_t)(s->part_size[i] / sizeof *list), at = sampi_count_find(list, n, token);
+    const sampi_count *list = (const sampi_count *)sampi_part(s, sampi_list_part(s));
+    const uint32_t n = (uint32_t)(s->part_size[sampi_list_part(s)] / sizeof *list);
+    const uint32_t at = sampi_count_find(list, n, token);
     return at < n && list[at].token == token;
-}
-
-/* Adds the list to the fingerprint. */
-static SAMPI_COLD void sampi_list_settings(const sampi_sampler *s, int i, uint64_t *hash)
-{
-    const sampi_count *list = (const sampi_count *)sampi_part(s, i);
-    for (size_t k = 0; k < s->part_size[i] / sizeof *list; k++) sampi_mix(hash, (uint64_t)list[k].token);
 }
 
 /* Requires that x is in the range of its field. NaN has its own status, SAMP_E_NAN. */

@@ -78,6 +78,8 @@ typedef struct sampi_adaptive_numbers {
 struct sampi_sampler {
     samp_sampler base; /* must be the first member: users hold a pointer to it */
     sampi_kind kind;
+    const char *name;    /* its own name, or NULL for that of its kind */
+    const void *from;    /* while it is made, the caller's list, which the hook `build` copies */
     int status;          /* the error in the parameters, or SAMP_OK */
     const char *field;   /* the name of the bad parameter, or NULL */
     bool off;            /* true if the parameters have values with which the sampler does nothing */
@@ -108,7 +110,6 @@ struct sampi_sampler {
         SAMPI_NUMBERS
         struct {
             int32_t n_vocab, n;
-            const samp_logit_bias *from;
         } bias; /* part 0: the biases, samp_logit_bias [n] */
         struct {
             int32_t last_n;
@@ -136,16 +137,12 @@ struct sampi_sampler {
             float p, t; /* these three are laid out as in `xtc` */
             size_t min_keep;
             int32_t n;
-            const samp_token *from;
         } xtc_except; /* part 1: the exempt tokens, sampi_count [n] */
         struct {
             int32_t window;
             float threshold;
             sampi_ring ring;
         } ras; /* part 1: the ring of accepted tokens */
-        struct {
-            const samp_token *from;
-        } replay; /* part 1: the tokens */
         struct {
             const samp_vocab *vocab;
         } infill;
@@ -156,12 +153,10 @@ struct sampi_sampler {
             float p; /* the p in force after the last token; p and min_keep are laid out as in `cut` */
             size_t min_keep;
             float first, factor, lowest;
-            const samp_token *from;
         } decay; /* part 0: the tokens that set p back to its first value */
         struct {
             samp_token first, without; /* the first time stamp; the token for "no time stamps", or -1 */
             int32_t most, n;           /* most: the largest index of the first time stamp, or -1 */
-            const samp_token *from;
             /* the state: whether the last two tokens are time stamps (2: the last but one, 1: the last; a missing one
                counts as one), or SAMPI_STAMPS_BEGIN; the last time stamp, or -1 */
             uint32_t two;

@@ -271,11 +271,12 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return SAMP_OK;
 }
 
-/* Returns a custom sampler's own name, or the name of the sampler's kind. */
+/* Returns a sampler's own name, or the name of its kind. */
 SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
     const sampi_sampler *t = (const sampi_sampler *)s;
+    if (t->name) return t->name;
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 

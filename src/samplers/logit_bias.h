@@ -15,7 +15,7 @@
    -infinity bans the token. */
 static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
-    const samp_logit_bias *bias = t->u.bias.from;
+    const samp_logit_bias *bias = (const samp_logit_bias *)t->from;
     int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
     (void)make;
     sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
@@ -26,13 +26,6 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
         sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
     }
     t->part_size[0] = (size_t)n * sizeof *bias;
-}
-
-/* Copies the caller's list, which the constructor has checked. The caller may free the list afterwards. */
-static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
-{
-    if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
-    s->u.bias.from = NULL;
 }
 
 /* Returns the new logit of a token that was not masked. */
@@ -69,14 +62,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t 
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
     t.u.bias.n_vocab = n_vocab;
     t.u.bias.n = n;
-    t.u.bias.from = bias;
+    t.from = bias;
     return sampi_init(&t);
 }
 
-static SAMPI_COLD void sampi_logit_bias_params(sampi_sampler *t, const samp_params *p)
-{
-    t->u.bias.from = p->logit_bias;
-}
+static SAMPI_COLD void sampi_logit_bias_params(sampi_sampler *t, const samp_params *p) { t->from = p->logit_bias; }
 
 static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
     SAMPI_FIELD(INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
@@ -85,8 +75,8 @@ static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
 
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
 
-SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build,
-            sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
+SAMPI_HOOKS(LOGIT_BIAS, sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_list_copy, sampi_logit_bias_settings,
+            NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 #define SAMPI_LOGIT_BIAS_ROW \
     "logit-bias", 0, 0, "", \

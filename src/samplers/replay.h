@@ -23,29 +23,16 @@ static SAMPI_COLD int sampi_replay_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
-static SAMPI_COLD void sampi_replay_build(sampi_sampler *s)
-{
-    if (s->part_size[1]) memcpy(sampi_part(s, 1), s->u.replay.from, s->part_size[1]);
-    s->u.replay.from = NULL;
-}
-
-static SAMPI_COLD void sampi_replay_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const samp_token *token = (const samp_token *)sampi_part(s, 1);
-    for (size_t i = 0; i < s->part_size[1] / sizeof *token; i++) sampi_mix(hash, (uint64_t)token[i]);
-}
-
 SAMP_API SAMPI_COLD samp_sampler *samp_init_replay(const samp_token *tokens, size_t n)
 {
     sampi_sampler t = sampi_blank(SAMPI_REPLAY);
-    t.u.replay.from = tokens;
+    t.from = tokens;
     sampi_require_tokens(&t, tokens, n, "tokens");
     t.part_size[1] = t.status ? 0 : n * sizeof *tokens;
     return sampi_init(&t);
 }
 
-SAMPI_HOOKS(REPLAY, NULL, NULL, sampi_replay_build, sampi_replay_settings, NULL, NULL, NULL, NULL, NULL,
-            SAMPI_BYTES_ONLY);
+SAMPI_HOOKS(REPLAY, NULL, NULL, sampi_list_copy, sampi_list_mix, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY);
 
 #define SAMPI_REPLAY_ROW \
     "replay", 11, 0, "", SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, \

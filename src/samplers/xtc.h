@@ -13,7 +13,7 @@ static bool sampi_weighs_enough(const void *what, float l)
 }
 
 /* Is a token exempt? xtc without exempt tokens has no such list. */
-static bool sampi_xtc_spares(const sampi_sampler *s, samp_token token) { return sampi_list_has(s, 1, token); }
+static bool sampi_xtc_spares(const sampi_sampler *s, samp_token token) { return sampi_list_has(s, token); }
 
 /* Applies xtc: with probability p, removes all candidates with a probability of at least t except the last of them in
    order and exempt tokens. If fewer than min_keep candidates would be left, none is removed. The position advances in
@@ -77,7 +77,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc_except(float p, float threshold,
     sampi_require_tokens(&t, exempt, n, "exempt");
     if (n && !t.status) {
         t.u.xtc_except.n = (int32_t)n;
-        t.u.xtc_except.from = exempt;
+        t.from = exempt;
         t.part_size[1] = n * sizeof(sampi_count);
     }
     return sampi_init(&t);
@@ -87,14 +87,6 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t
 {
     return samp_init_xtc_except(p, threshold, min_keep, seed, NULL, 0);
 }
-
-static SAMPI_COLD void sampi_xtc_build(sampi_sampler *s)
-{
-    sampi_list_build(s, 1, s->u.xtc_except.from);
-    s->u.xtc_except.from = NULL;
-}
-
-static SAMPI_COLD void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash) { sampi_list_settings(s, 1, hash); }
 
 static const sampi_field SAMPI_XTC_FIELDS[] = {
     SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
@@ -114,7 +106,7 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
     "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED, SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), \
         sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, SAMPI_BY_LLAMA_CPP(sampi_llama_xtc)
 
-SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_xtc_build, sampi_xtc_settings, NULL, NULL, NULL, NULL, NULL,
+SAMPI_HOOKS(XTC_EXCEPT, NULL, NULL, sampi_list_build, sampi_list_settings, NULL, NULL, NULL, NULL, NULL,
             SAMPI_BYTES_ONLY);
 
 #define SAMPI_XTC_EXCEPT_ROW \

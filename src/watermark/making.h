@@ -1,7 +1,6 @@
 /* ---- watermarks: making ----
    The defaults, samp_watermark_set, which sets one member by its name, the constructors, and the rows of the three
-   kinds in the table of kinds. Each of the five watermarks has its sampler's name from its interface, as constraints
-   have. */
+   kinds in the table of kinds. Each of the five watermarks has a name of its own, as constraints have. */
 
 SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind kind)
 {
@@ -19,6 +18,8 @@ SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind ki
 }
 
 static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
+static const char *const SAMPI_MARK_NAMES[] = { "watermark-gumbel", "watermark-gumbel-dual", "watermark-sbw-selfhash",
+                                                "watermark-sbw-lefthash", "watermark-synthid" };
 static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
 
 /* Returns the index of the text `value` among the words, or -1. */
@@ -76,25 +77,6 @@ SAMP_API SAMPI_COLD int samp_watermark_set(samp_watermark *mark, const char *nam
     return status;
 }
 
-static const char *sampi_mark_name(const samp_sampler *s)
-{
-    switch (((const sampi_sampler *)s)->u.mark.what) {
-        case SAMP_WATERMARK_GUMBEL: return "watermark-gumbel";
-        case SAMP_WATERMARK_GUMBEL_DUAL: return "watermark-gumbel-dual";
-        case SAMP_WATERMARK_SBW_SELFHASH: return "watermark-sbw-selfhash";
-        case SAMP_WATERMARK_SBW_LEFTHASH: return "watermark-sbw-lefthash";
-        case SAMP_WATERMARK_SYNTHID: return "watermark-synthid";
-    }
-    return "watermark";
-}
-
-static const samp_sampler_i *sampi_mark_iface(void)
-{
-    static const samp_sampler_i iface = { sampi_mark_name, samp_accept, samp_apply, samp_reset,
-                                          samp_clone,      NULL,        NULL,       samp_rollback };
-    return &iface;
-}
-
 /* Copies the numbers of a watermark into a record, and checks those that its kind uses. */
 static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
 {
@@ -104,7 +86,7 @@ static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
     const bool is_sbw = mark->kind == SAMP_WATERMARK_SBW_SELFHASH || mark->kind == SAMP_WATERMARK_SBW_LEFTHASH;
     const bool is_dual = mark->kind == SAMP_WATERMARK_GUMBEL_DUAL;
     sampi_sampler t = sampi_blank(is_synthid ? SAMPI_SYNTHID : is_sbw ? SAMPI_SBW : SAMPI_WATERMARK);
-    t.base.iface = sampi_mark_iface();
+    if ((unsigned)mark->kind <= SAMP_WATERMARK_SYNTHID) t.name = SAMPI_MARK_NAMES[mark->kind];
     t.seed = is_sbw ? 0 : mark->seed;
     sampi_watermark *to = &t.u.mark;
     to->what = mark->kind;
@@ -143,17 +125,10 @@ static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
     t->part_size[2] = mark->n_slots * sizeof(uint32_t);
 }
 
-static SAMPI_COLD samp_sampler *sampi_mark_make(sampi_sampler *t)
-{
-    samp_sampler *s = sampi_init(t);
-    if (s) s->ctx = s;
-    return s;
-}
-
 SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark(const samp_watermark *mark)
 {
     sampi_sampler t = sampi_mark_of(mark);
-    return sampi_mark_make(&t);
+    return sampi_init(&t);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark *mark)
@@ -161,7 +136,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark
     sampi_sampler t = sampi_mark_of(mark);
     sampi_require(&t, t.u.mark.what == SAMP_WATERMARK_GUMBEL_DUAL, SAMP_E_UNSUPPORTED, "kind");
     t.u.mark.alpha = t.u.mark.alpha_shown = 0.0f;
-    return sampi_mark_make(&t);
+    return sampi_init(&t);
 }
 
 /* Sets, in samplers with two keys, whether the next row of logits is the one after a whole draft. */
