@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2854 gpu/prefix.h                     5631 gpu/device.h
-     152 gpu/api.h                        3499 gpu/choosing.h                   5793 gpu/contexts.h
-     290 gpu/switches.h                   3587 gpu/ending.h                     5951 gpu/steps.h
-     356 gpu/records.h                    3729 gpu/answers.h                    6041 gpu/where.h
-     639 gpu/ptx.h                        4494 samplers/plans.h                 6206 gpu/sending.h
-     688 gpu/elements.h                   4756 gpu/users.h                      6474 gpu/batch.h
-     940 gpu/passes.h                     4852 gpu/logprobs.h                   6760 gpu/results.h
-    1861 gpu/list.h                       5004 gpu/short.h                      7043 gpu/canary.h
-    2500 gpu/left.h                       5176 gpu/advance.h
-    2731 gpu/done.h                       5437 gpu/shapes.h
+       2 gpu/opening.h                    2721 gpu/prefix.h                     5222 gpu/device.h
+     152 gpu/api.h                        3107 gpu/choosing.h                   5384 gpu/contexts.h
+     290 gpu/switches.h                   3195 gpu/ending.h                     5542 gpu/steps.h
+     356 gpu/records.h                    3337 gpu/answers.h                    5632 gpu/where.h
+     630 gpu/ptx.h                        4102 samplers/plans.h                 5797 gpu/sending.h
+     679 gpu/elements.h                   4364 gpu/users.h                      6065 gpu/batch.h
+     932 gpu/passes.h                     4460 gpu/logprobs.h                   6351 gpu/results.h
+    1729 gpu/list.h                       4612 gpu/short.h                      6634 gpu/canary.h
+    2367 gpu/left.h                       4784 gpu/advance.h
+    2598 gpu/done.h                       5028 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -348,7 +348,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
 #define SAMPI_FOLD    512                                             /* maxima that a threshold is searched in */
 #define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
-#define SAMPI_FINE    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024)   /* buckets of a range (window) of logits */
+#define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
@@ -459,8 +459,7 @@ enum {
     SAMPI_PASS_GATHER, /* the list of tokens with keys >= floor */
     SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
-    SAMPI_PASS_WINDOW, /* sums of the row and of the tokens above a window of logits; the list of those in it */
-    SAMPI_PASS_EDGE,   /* the list and the histogram of a bucket's tokens; DRAW's sums of the tokens above them */
+    SAMPI_PASS_EDGE,   /* the same, and DRAW's sums of the tokens above them */
     SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */
     SAMPI_PASS_RACE,   /* gumbel: the best token of each lane */
     SAMPI_PASS_NONE    /* nothing: the row continues after a stop */
@@ -476,17 +475,14 @@ enum {
 /* Whether a pass has summed the draw's envelope before the draw asks for it; sampi_gpu_look_ahead decides that. */
 enum {
     SAMPI_GPU_AHEAD_NO,
-    SAMPI_GPU_AHEAD_ASKED, /* passes over windows of logits are to sum the envelope too */
+    SAMPI_GPU_AHEAD_ASKED, /* the pass that lists the end of a prefix is to sum the envelope too */
     SAMPI_GPU_AHEAD_MADE   /* args.sum has the envelope's sums for the draw */
 };
 
 /* The stages of a search for the last token of a prefix (the first tokens of an order). */
 enum {
     SAMPI_SEARCH_IDLE,      /* no search is running */
-    SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
-                               has the end */
-    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row */
-    SAMPI_SEARCH_EDGE,      /* a pass lists the tokens of the one of these buckets that has the end */
+    SAMPI_SEARCH_SHARES,    /* as HISTOGRAM, of the whole row, before the prefix is asked for */
     SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
     SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
     SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */
@@ -497,18 +493,13 @@ enum {
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* true: typical's order; false: the order of keys */
+    bool counting;        /* true: the histogram has counts; else only masses */
     uint64_t mass, count; /* mass (sum of weights) and number of tokens still needed from code lo on */
     uint64_t before;      /* number of tokens with codes below lo */
     uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
     uint32_t shift;       /* a histogram's bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* for typical: the weighted mean of max - logit; a score is |max - logit - mean| */
     uint64_t key, score;  /* the result: key and score of the prefix's last token */
-    /* members of a window */
-    uint32_t tries;      /* how many windows were asked for */
-    float per_nat;       /* buckets of the sample per nat of logit */
-    uint32_t from, upto; /* the window's first and last bucket of the sample */
-    float top, floor;    /* the window's largest logit, and its smallest */
-    uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
 /* The state of a row: how far its chain has been run. */
@@ -582,7 +573,7 @@ typedef struct sampi_gpu_basis {
 
 /* One team's result of a pass; which sums it has depends on the pass. */
 typedef struct sampi_gpu_part {
-    uint64_t sum[6];
+    uint64_t sum[4];
     float max, low;
 } sampi_gpu_part;
 
@@ -844,11 +835,12 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
-    if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
+    if (search->shift < SAMPI_EVEN)
+        return sampi_gpu_min_of((uint32_t)((code - search->lo) >> search->shift), SAMPI_FINE - 1);
     /* both are distances in nats: a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
-    return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
+    return x < SAMPI_BUCKETS ? sampi_gpu_min_of((uint32_t)(int32_t)x, SAMPI_BUCKETS - 1) : SAMPI_BUCKETS - 1;
 }
 
 /* Returns a logit after adaptive_p's map, which favours tokens near a target probability: its probability by the
@@ -1251,35 +1243,23 @@ SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, i
     sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
-/* The histogram of the tokens in a window of logits; its arrays are wide and code. */
-typedef struct sampi_gpu_window {
-    uint64_t *mass, *count;
-    uint64_t lo;
-    uint32_t shift;
-    float max;
-} sampi_gpu_window;
-
-static sampi_gpu_window sampi_gpu_window_of(const sampi_gpu_args *a, size_t row)
+/* Adds a token to its bucket of the row's histogram. */
+static void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search, float max,
+                                    uint64_t key)
 {
-    const sampi_gpu_state *st = &a->state[row];
-    sampi_gpu_window window = { a->wide + row * SAMPI_WIDE, a->code + row * SAMP_GPU_LIST, st->search.lo,
-                                st->search.shift, st->max };
-    return window;
-}
-
-SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t key)
-{
-    const uint64_t at = (~key - window->lo) >> window->shift;
-    __atomic_fetch_add(&window->count[at], (uint64_t)1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
+    const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
+    const size_t at = row * SAMPI_BUCKETS + sampi_gpu_bucket(search, max, code);
+    __atomic_fetch_add(&a->count[at], (uint64_t)1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&a->mass[at], sampi_weight(max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
 /* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. They are read
    again, because they are few, and a cell's logits at three times would not fit the registers. */
-static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split,
-                                                   const sampi_gpu_window *window)
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_search *search = &st->search;
+    const bool divides = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE;
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
@@ -1287,8 +1267,6 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
        that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    const bool with_window = window != NULL;
-    const sampi_gpu_window all = with_window ? *window : sampi_gpu_window_of(a, row);
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -1298,10 +1276,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
             n += (uint32_t)__builtin_popcount(wanted[i * SAMPI_WARP + (uint32_t)lane]);
         uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
         /* past the list's end only the count grows */
-        for (n = with_window || to + n <= SAMP_GPU_LIST ? n
-                 : to < SAMP_GPU_LIST                   ? SAMP_GPU_LIST - to
-                                                        : 0;
-             n; n--, to++) {
+        for (n = divides || to + n <= SAMP_GPU_LIST ? n : to < SAMP_GPU_LIST ? SAMP_GPU_LIST - to : 0; n; n--, to++) {
             while (!bits) bits = wanted[group++ * SAMPI_WARP + (uint32_t)lane];
             const uint32_t first = (group - 1) * SAMPI_GROUP;
             const uint32_t id = first + sampi_gpu_index(sampi_gpu_paired(&p.v, group - 1), lane, __builtin_ctz(bits));
@@ -1313,7 +1288,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
                             : p.scaled ? sampi_gpu_scaled(x, p.r)
                                        : x;
             const uint64_t key = sampi_gpu_key(l, id);
-            if (with_window) sampi_gpu_into_window(&all, key);
+            if (divides) sampi_gpu_add_to_bucket(a, row, search, p.max, key);
             if (to >= SAMP_GPU_LIST) continue;
             item[to].key = key;
             item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
@@ -1342,12 +1317,6 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
 }
 
-/* Returns 1.0 if the condition holds, 0.0 if not. */
-SAMPI_INLINE double sampi_gpu_if(bool condition)
-{
-    return sampi_from_bits((uint64_t)(condition * (uint32_t)(sampi_bits(1.0) >> 32)) << 32);
-}
-
 /* Returns the sum of sampi_weighted of a quarter, each plus the bits of the double 2^52. */
 SAMPI_INLINE uint64_t sampi_gpu_weighted(const sampi_gpu_eight *e)
 {
@@ -1374,12 +1343,11 @@ SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q
     return sum;
 }
 
-/* The sums of a lane's cell: n tokens; z, of weights; s, of weights times distances; mass and count of the tokens above
-   a window of logits; `in`, the mass inside it; low: the smallest logit; q: the sum of envelopes. */
+/* The sums of a lane's cell: n tokens; z, of weights; s, of weights times distances; low: the smallest logit. */
 typedef struct sampi_gpu_cell_sums {
-    uint64_t n, z, s, mass, count, in;
+    uint64_t n, z, s;
     float low;
-    uint32_t wanted, q;
+    uint32_t wanted;
 } sampi_gpu_cell_sums;
 
 SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float floor,
@@ -1432,16 +1400,16 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         for (uint32_t i = from; i < from + 8 && i < p.end; i++) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            sampi_gpu_cell_sums of = { 0, 0, 0, 0, 0, 0, INFINITY, 0, 0 };
+            sampi_gpu_cell_sums of = { 0, 0, 0, INFINITY, 0 };
             sampi_gpu_sum_cell(&p, group, lane, floor, &of);
             n += of.n, z += of.z, s += of.s;
             low = of.low < low ? of.low : low;
             wanted_of[group * SAMPI_WARP + (uint32_t)lane] = of.wanted;
         }
     }
-    if (st->listing) sampi_gpu_append_wanted(a, row, split, NULL);
+    if (st->listing) sampi_gpu_append_wanted(a, row, split);
     sampi_gpu_part *part = &a->part[row * a->splits + split];
-    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
     part->max = -INFINITY, part->low = low; /* the row's maximum is known already */
 }
 
@@ -1501,7 +1469,6 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
-    part->sum[4] = part->sum[5] = 0;
     part->max = top, part->low = INFINITY;
 }
 
@@ -1539,20 +1506,26 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
     return wanted;
 }
 
-/* GATHER and BUCKET make a list, for GATHER of tokens with keys from floor on (require_list), for BUCKET with codes in
-   [lo, hi] (ask_bucket). */
-static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+/* Returns what the row's pass wants in its list: GATHER tokens with keys from floor on (require_list), BUCKET and EDGE
+   those with codes in [lo, hi] (ask_bucket). */
+static sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
-    const sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool bucket = st->pass == SAMPI_PASS_BUCKET;
-    sampi_gpu_range in = { bucket && st->search.by_score, bucket ? st->search.lo : 0,
-                           bucket ? st->search.hi : ~st->floor, -FLT_MAX, INFINITY, st->search.mean };
+    const bool gather = st->pass == SAMPI_PASS_GATHER;
+    sampi_gpu_range in = { !gather && st->search.by_score, gather ? 0 : st->search.lo,
+                           gather ? ~st->floor : st->search.hi, -FLT_MAX, INFINITY, st->search.mean };
     /* a cell's maximum bounds its keys, but not its tokens' scores: in the order of scores every cell that is not empty
        is read */
     if (!in.by_score && in.hi < ~sampi_gpu_floor(-FLT_MAX)) in.floor = sampi_gpu_logit(~in.hi);
     /* in the order of keys logits decide, except at both ends */
     if (!in.by_score && in.lo) in.top = sampi_gpu_logit(~in.lo);
+    return in;
+}
+
+/* GATHER and BUCKET make a list. */
+static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_range in = sampi_gpu_range_of(&a->state[row]);
     const float bar = in.floor > p.bar ? in.floor : p.bar;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
@@ -1566,7 +1539,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
             wanted_of[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_cell_in_range(&p, group, lane, &in);
         }
     }
-    sampi_gpu_append_wanted(a, row, split, NULL);
+    sampi_gpu_append_wanted(a, row, split);
 }
 
 /* Computes the envelope's sum of each group of 1024 tokens from those of its cells. */
@@ -1583,115 +1556,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* Computes the sums of a lane's cell for WINDOW. */
-SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group, int lane, const sampi_gpu_state *st,
-                                        bool ahead, sampi_gpu_cell_sums *of)
-{
-    const float window_top = st->search.top, floor = st->search.floor, then = st->then, factor = st->factor;
-    sampi_gpu_eight e;
-    double mass = 0.0, in = 0.0; /* exact: at most 32 times 2^40 */
-    uint32_t n = 0, wanted = 0, above = 0, q = 0;
-    uint64_t z = 0, s = 0;
-    float low = INFINITY;
-    sampi_gpu_first_quarter(p, group, lane, &e);
-    SAMPI_QUARTERS
-    {
-        uint32_t bits = 0;
-        sampi_gpu_next_quarter(p, quarter, lane, &e);
-        sampi_gpu_weigh(p->max, &e);
-        SAMPI_OF_QUARTER
-        {
-            const bool over = e.l[k] > window_top, inside = !over & (e.l[k] >= floor);
-            const float x = e.l[k] >= -FLT_MAX ? e.l[k] : INFINITY,
-                        scaled = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
-            e.later[k] = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
-            n += e.l[k] >= -FLT_MAX;
-            above += over;
-            bits |= (uint32_t)inside << k;
-            low = x < low ? x : low;
-            z += sampi_bits(e.w[k]);
-            mass = fma(sampi_gpu_if(over), e.w[k] - SAMPI_INT, mass);
-            in = fma(sampi_gpu_if(inside), e.w[k] - SAMPI_INT, in);
-        }
-        wanted |= bits << quarter * SAMPI_QUARTER;
-        s += sampi_gpu_weighted(&e);
-        if (ahead) q += sampi_gpu_envelopes(then, e.later, e.q);
-    }
-    of->n = n, of->low = low, of->wanted = wanted, of->count = above, of->q = q;
-    of->mass = (uint64_t)mass, of->in = (uint64_t)in;
-    /* once for the 32 elements, the 2^52 beside each weight */
-    of->z = z - 32 * sampi_bits(SAMPI_INT);
-    of->s = s - 32 * sampi_bits(SAMPI_INT);
-}
-
-/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a
-   window of logits; mass, list and histogram of those in it. */
-static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
-{
-    const sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool ahead = st->ahead == SAMPI_GPU_AHEAD_ASKED;
-    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
-    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
-    uint64_t n = 0, z = 0, s = 0, mass = 0, count = 0, in = 0;
-    float low = INFINITY;
-    SAMPI_SIMD(reduction(+ : n, z, s, mass, count, in) reduction(min : low))
-    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
-    {
-        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
-        for (uint32_t i = from; i < from + 8 && i < p.end; i++) {
-            wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
-            if (ahead) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
-        }
-        for (; cells; cells &= cells - 1) {
-            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            sampi_gpu_cell_sums of = { 0, 0, 0, 0, 0, 0, INFINITY, 0, 0 };
-            sampi_gpu_window_cell(&p, group, lane, st, ahead, &of);
-            n += of.n, z += of.z, s += of.s;
-            mass += of.mass, count += of.count, in += of.in;
-            low = of.low < low ? of.low : low;
-            if (ahead) cell_sum[group * SAMPI_WARP + (uint32_t)lane] = of.q;
-            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = of.wanted;
-        }
-    }
-    sampi_gpu_append_wanted(a, row, split, &window);
-    if (ahead) sampi_gpu_sum_groups(a, row, p.first, p.end);
-    sampi_gpu_part *part = &a->part[row * a->splits + split];
-    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
-    part->sum[3] = mass, part->sum[4] = count, part->sum[5] = in;
-    part->max = -INFINITY, part->low = low;
-}
-
-/* Adds a lane's cell to the buckets of HIST. */
+/* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). */
 SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
                                       const sampi_gpu_search *search, uint64_t *mass, uint64_t *count)
-{
-    const bool pairs = sampi_gpu_paired(&p->v, group), weighing = search->mass != 0;
-    sampi_gpu_eight e;
-    sampi_gpu_first_quarter(p, group, lane, &e);
-    SAMPI_QUARTERS
-    {
-        sampi_gpu_next_quarter(p, quarter, lane, &e);
-        SAMPI_OF_QUARTER
-        {
-            const uint32_t at = sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k);
-            const uint64_t key = sampi_gpu_key(e.l[k], group * SAMPI_GROUP + at);
-            const uint64_t code = sampi_gpu_code(search->by_score, key, p->max, search->mean);
-            /* removed, or outside the window: a branch, because most tokens of the live cells are not in it */
-            if (!(e.l[k] >= -FLT_MAX) || code < search->lo || code > search->hi) continue;
-            const uint32_t bucket = sampi_gpu_bucket(search, p->max, code);
-            const uint64_t w = weighing ? sampi_weight(p->max, e.l[k]) : 0;
-            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
-            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
-        }
-    }
-}
-
-/* Adds a lane's cell to the buckets of a histogram of the whole row: of 1/64 nat below the maximum (sampi_gpu_bucket of
-   keys), without a range. */
-SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *mass,
-                                        uint64_t *count)
 {
     sampi_gpu_eight e;
     sampi_gpu_first_quarter(p, group, lane, &e);
@@ -1700,19 +1567,21 @@ SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group,
         uint32_t at[SAMPI_QUARTER];
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
+        if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
         SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
-        SAMPI_OF_QUARTER e.d[k] = e.d[k] < SAMPI_BUCKETS - 1 ? e.d[k] : SAMPI_BUCKETS - 1;
-        SAMPI_OF_QUARTER at[k] = (uint32_t)e.d[k];
+        SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER
         {
             if (!(e.l[k] >= -FLT_MAX)) continue;
-            __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
-            __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
+            if (search->counting) __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
+            if (search->mass)
+                __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
         }
     }
 }
 
-/* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets. */
+/* HIST computes mass and count of each bucket of a histogram, or one of them if the other does not matter;
+   begin_histogram has cleared the buckets. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1722,10 +1591,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            if (search.stage == SAMPI_SEARCH_SHARES && search.shift == SAMPI_EVEN)
-                sampi_gpu_shares_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, mass, count);
-            else
-                sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
+            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
     }
 }
 
@@ -1741,7 +1607,7 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 /* Returns the sum of the envelopes of a lane's cell; writes them to q [1024], by index in the group, if that is not
    NULL. */
 SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
-                                          const sampi_gpu_state *edge, uint64_t *q, uint32_t *inside)
+                                          const sampi_gpu_range *edge, float factor, uint64_t *q, uint32_t *inside)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
     sampi_gpu_eight e;
@@ -1751,7 +1617,7 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     {
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         if (edge) {
-            const float top = edge->search.top, floor = edge->search.floor, factor = edge->factor;
+            const float top = edge->top, floor = edge->floor;
             const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
             SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
@@ -1770,13 +1636,17 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
 static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size_t row, uint32_t split,
                                                    uint32_t first, uint32_t end, uint64_t *q)
 {
-    const sampi_gpu_state *st = &a->state[row], *edge = !q && st->pass == SAMPI_PASS_EDGE ? st : NULL;
+    const sampi_gpu_state *st = &a->state[row];
+    const bool edge = !q && st->pass == SAMPI_PASS_EDGE;
+    sampi_gpu_range in = { false, 0, 0, 0.0f, 0.0f, 0.0 };
     sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    float bar = p.bar;
+    float bar = p.bar, factor = 1.0f;
     p.first = first, p.end = end;
     if (edge) {
+        in = sampi_gpu_range_of(st);
         p.max = st->then;
-        bar = st->search.floor > bar ? st->search.floor : bar;
+        factor = st->factor;
+        bar = in.floor > bar ? in.floor : bar;
     }
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
@@ -1791,7 +1661,7 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
         for (; cells; cells &= cells - 1) {
             const uint32_t at = (from + (uint32_t)__builtin_ctz(cells)) * SAMPI_WARP + (uint32_t)lane;
             uint32_t inside = 0;
-            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge, q, &inside);
+            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge ? &in : NULL, factor, q, &inside);
             if (edge) wanted_of[at] = inside;
         }
     }
@@ -1802,9 +1672,8 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
     const bool edge = a->state[row].pass == SAMPI_PASS_EDGE;
-    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
     sampi_gpu_sum_envelopes(a, row, split, first, end, NULL);
-    if (edge) sampi_gpu_append_wanted(a, row, split, &window);
+    if (edge) sampi_gpu_append_wanted(a, row, split);
     sampi_gpu_sum_groups(a, row, first, end);
 }
 
@@ -1847,7 +1716,6 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
         case SAMPI_PASS_GATHER:
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
-        case SAMPI_PASS_WINDOW: sampi_gpu_walk_window(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_EDGE:
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
@@ -2128,12 +1996,11 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Computes number and mass of the tokens with codes up to a bound, from the codes and weights that list_codes has left.
-   */
-static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
+/* Computes number and mass of the tokens with codes up to a bound, from the n codes and weights that list_codes or
+   list_between has left. */
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint32_t n, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
-    const uint32_t n = h->st->n_list;
     uint64_t count = 0, mass = 0;
     SAMPI_SIMD(reduction(+ : count, mass))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -2856,152 +2723,10 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
   The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
      of an order with a given mass and number of tokens. */
 
-/* ---- where a long prefix ends, by a sample ----
-  A histogram of a whole row takes a pass and two atomics per token. */
-
-#define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
-#define SAMPI_GPU_MANY   16                      /* so many teams of a row make its exact histogram */
-#define SAMPI_GPU_TRIES  3                       /* most windows for one end */
-#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
-#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
-
-/* Sets histograms to zero. */
-static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
-    {
-        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
-        {
-            const uint32_t i = sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1);
-            mass[i] = count[i] = 0;
-        }
-    }
-}
-
 /* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */
-static float sampi_gpu_fineness(const sampi_gpu_state *st)
-{
-    const float range = st->sums_known ? st->max - st->low : 8.0f;
-    if (!(range > 0.25f)) return 4.0f * SAMPI_BUCKETS;
-    return range < SAMPI_BUCKETS / 64.0f ? SAMPI_BUCKETS / range : 64.0f;
-}
-
-/* Returns a weight with an error of 0.3 %, in units of 2^-26, by integers alone: the envelope, less an estimate of how
-   far its chord is above the curve. */
-static uint32_t sampi_gpu_nearly_weight(float max, float l)
-{
-    const float x = sampi_octaves(max, l);
-    const uint32_t i = (uint32_t)(int32_t)(x < SAMPI_FAR ? x : SAMPI_FAR / 2), n = i >> 25, f = i >> 9 & 0xFFFF;
-    const uint32_t bulge = (f * (65536 - f) >> 8) * 703 >> 10;
-    return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
-}
-
-/* Returns a value of the sample's running sum of mass (weights). */
-static double sampi_gpu_sampled(uint64_t from, uint64_t more)
-{
-    return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
-}
-static double sampi_gpu_sampled_back(uint64_t from, uint64_t less)
-{
-    return sampi_add_to_product64((double)less / -SAMPI_GPU_STANDS, (double)from);
-}
-
-/* Makes the histogram of a sample: the first 32 tokens of each group of 1024, for 32 groups at once. */
-static void sampi_gpu_sample(const sampi_gpu_here *h)
-{
-    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint32_t n = p.v.n;
-    const float per_nat = sampi_gpu_fineness(h->st);
-    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
-    h->st->search.per_nat = per_nat;
-    h->st->search.by_score = false;
-    SAMPI_SIMD()
-    SAMPI_LANES for (int once = 0; once < 1; once++) /* without a loop gcc 12's device compiler fails */
-    {
-        float next[SAMPI_QUARTER];
-        sampi_gpu_read_each(&p.v, 0, SAMPI_GROUP, false, SAMPI_QUARTER, lane, next);
-        for (uint32_t base = 0; base < n; base += SAMPI_QUARTER * SAMPI_GROUP) {
-            float l[SAMPI_QUARTER];
-            uint32_t w[SAMPI_QUARTER];
-            SAMPI_OF_QUARTER l[k] = next[k];
-            sampi_gpu_read_each(&p.v, base + SAMPI_QUARTER * SAMPI_GROUP, SAMPI_GROUP, false, SAMPI_QUARTER, lane,
-                                next);
-            if (p.n_replay || p.cut) {
-                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_ops,
-                                                         base + (uint32_t)k * SAMPI_GROUP + (uint32_t)lane, l[k]);
-            } else {
-                sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
-            }
-            SAMPI_OF_QUARTER w[k] = sampi_gpu_nearly_weight(p.max, l[k]);
-            SAMPI_OF_QUARTER
-            {
-                const float x = (p.max - l[k]) * per_nat;
-                const uint32_t at = x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
-                if (!(l[k] >= -FLT_MAX)) continue;
-                __atomic_fetch_add(&count[at], (uint64_t)1, __ATOMIC_RELAXED);
-                __atomic_fetch_add(&mass[at], (uint64_t)w[k], __ATOMIC_RELAXED);
-            }
-        }
-    }
-}
-
-/* Returns how many buckets of the sample to go from one bucket until they hold `tokens` sampled tokens, at most `most`.
-   The function looks at 32 buckets at once. */
-static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
-{
-    uint64_t found = 0;
-    uint32_t far_ = 0;
-    while (far_ < most && found < tokens) {
-        const uint64_t before = found;
-        uint64_t all = 0;
-        uint32_t steps = SAMPI_WARP;
-        SAMPI_SIMD(reduction(+ : all) reduction(min : steps))
-        SAMPI_LANES
-        {
-            uint64_t x[SAMPI_WARP], run = before;
-            SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++)
-            {
-                const uint32_t at = sampi_gpu_min_of(far_ + k + 1, most);
-                x[k] = down ? count[at] : *(count - at);
-            }
-            SAMPI_AT_ONCE(32, x);
-            SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) run += x[k] & sampi_gpu_mask(k <= lane);
-            if (run >= tokens && (uint32_t)lane + 1 < steps) steps = (uint32_t)lane + 1;
-            all += lane == SAMPI_WARP - 1 ? run : 0;
-        }
-        found = all;
-        far_ = sampi_gpu_min_of(far_ + steps, most);
-    }
-    return far_;
-}
-
-/* Places a window of logits around the logit at which the running sum of the sample's mass exceeds t;
-   SAMPI_GPU_DECLINED if the sample has less mass. */
-static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
-{
-    const float max = h->st->max;
-    sampi_gpu_search *search = &h->st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
-    uint64_t left = (uint64_t)t;
-    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
-    const uint64_t aside = sampi_gpu_remaining(SAMPI_GPU_WIDTH / 2 / 32, count[middle] / 2);
-    const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
-    const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
-    const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
-    search->from = from;
-    search->upto = upto;
-    search->top = (float)((double)max - (double)from / (double)search->per_nat);
-    search->floor = !(floor >= -FLT_MAX) || upto + 1 == SAMPI_BUCKETS ? -FLT_MAX : floor;
-    return 1;
-}
-
-/* Decides whether the window's pass sums the draw's envelope too. */
+/* Decides whether the pass that lists the tokens around a prefix's end sums the draw's envelope too. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3017,75 +2742,61 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
 
-/* Asks for the pass over the row that lists a window of logits. Returns 0 always: a pass is needed. */
-static int sampi_gpu_ask_window(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint32_t tries = search->tries + 1;
-    const uint64_t lo = ~sampi_gpu_key(search->top, 0), hi = ~sampi_gpu_floor(search->floor);
-    uint32_t shift = 0;
-    while ((hi - lo) >> shift >= SAMPI_FINE) shift++;
-    sampi_gpu_clear(h->wide, h->code, SAMPI_FINE);
-    search->stage = SAMPI_SEARCH_WINDOW;
-    search->tries = tries;
-    search->lo = lo;
-    search->hi = hi;
-    search->shift = shift;
-    st->pass = SAMPI_PASS_WINDOW;
-    st->n_list = 0;
-    st->listed = st->overflown = st->listing = false;
-    sampi_gpu_look_ahead(h);
-    return 0;
-}
-
-/* Asks for a histogram of the codes in [lo, hi]. */
-static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
+/* Begins a histogram of the codes in [lo, hi]. */
+static SAMPI_CALLED void sampi_gpu_begin_histogram(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint32_t n = even ? SAMPI_BUCKETS : SAMPI_FINE;
     uint32_t shift = even ? SAMPI_EVEN : 0;
-    while (!even && (hi - lo) >> shift >= SAMPI_BUCKETS) shift++;
-    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    while (!even && (hi - lo) >> shift >= SAMPI_FINE) shift++;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) mass[i + k * SAMPI_WARP] = count[i + k * SAMPI_WARP] = 0;
+    }
     search->lo = lo;
     search->hi = hi;
     search->shift = shift;
-    h->st->ahead = SAMPI_GPU_AHEAD_NO;
-    search->stage = SAMPI_SEARCH_HISTOGRAM;
-    h->st->pass = SAMPI_PASS_HIST;
+}
+
+/* Asks for the first histogram, of all possible codes: of any score, or from the first token's key to that of the
+   smallest logit. */
+static int sampi_gpu_ask_histogram(const sampi_gpu_here *h, int32_t stage)
+{
+    sampi_gpu_state *st = h->st;
+    const uint64_t lo = st->search.by_score ? 0 : ~sampi_gpu_key(st->max, 0);
+    sampi_gpu_look_ahead(h);
+    st->search.counting = st->search.count > 1 || !st->search.mass || !st->ahead;
+    sampi_gpu_begin_histogram(h, lo, st->search.by_score ? sampi_bits(INFINITY) : ~SAMPI_GPU_ALL, true);
+    st->search.stage = stage;
+    st->pass = SAMPI_PASS_HIST;
     return 0;
 }
 
-/* Makes n and z known, for the prefix of a top_p. */
-static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* Makes n and z known, for the prefix of a top_p, by the histogram of the whole row, which the search for the prefix
+   then begins with (n counts only if min_keep could exceed it). */
+static int sampi_gpu_require_shares(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const bool known_shares = st->shares_known, made = st->search.stage == SAMPI_SEARCH_SHARES;
-    const bool idle = st->search.stage == SAMPI_SEARCH_IDLE;
-    int known = sampi_gpu_require_max(h);
-    if (known != 1 || known_shares) return known;
+    const bool made = st->search.stage == SAMPI_SEARCH_SHARES;
+    const int known = sampi_gpu_require_max(h);
+    if (known != 1 || st->shares_known) return known;
+    if (st->sums_known || st->complete) return sampi_gpu_require_sums(h);
     if (made) {
         const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS);
-        const uint64_t n = step->u.cut.min_keep > 1 ? sampi_gpu_total(count, SAMPI_BUCKETS) : 1;
+        const uint64_t n = st->search.counting ? sampi_gpu_total(count, SAMPI_BUCKETS) : 1;
         sampi_gpu_meet(st);
         st->n = n, st->z = z;
         st->shares_known = true;
         return 1;
     }
-    if (idle && !st->sums_known && !st->complete && h->a->splits >= SAMPI_GPU_MANY) {
-        sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
-        st->search.stage = SAMPI_SEARCH_SHARES;
-        st->search.by_score = false;
-        st->search.mass = 1; /* weights are asked for */
-        return 0;
-    }
-    known = sampi_gpu_require_sums(h);
-    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
-    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
-    sampi_gpu_sample(h);
-    const uint64_t end = sampi_mulhi(sampi_share(step->u.cut.p), sampi_gpu_total(mass, SAMPI_BUCKETS));
-    if (sampi_gpu_place_window(h, (double)end) == 1) return sampi_gpu_ask_window(h);
-    return 0;
+    sampi_gpu_meet(st);
+    st->search.by_score = false;
+    st->search.mass = 1; /* weights are asked for */
+    st->search.count = step->u.cut.min_keep;
+    return sampi_gpu_ask_histogram(h, SAMPI_SEARCH_SHARES);
 }
 
 /* ---- by histograms ---- */
@@ -3100,8 +2811,8 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
     if (!search->by_score) return;
-    sampi_gpu_list_prefix(h, code, &upto);
-    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
+    sampi_gpu_list_prefix(h, h->st->n_list, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, h->st->n_list, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
     search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
@@ -3152,24 +2863,24 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
    which mass and number are reached. */
-static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
-                                      uint32_t n)
+static void sampi_gpu_take_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     const float max = h->st->max;
     /* the prefix with a mass m ends where the running sum exceeds m - 1 */
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
+    const uint32_t n = search->shift == SAMPI_EVEN ? SAMPI_BUCKETS : SAMPI_FINE;
     if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left); /* has at least one token */
     if (all_count > (all_mass > 0)) other = sampi_gpu_find(count, n, &count_left);
     const uint64_t mass_found = all_mass - 1 - mass_left;
-    const bool by_mass = all_mass && other <= bucket;
+    const bool by_mass = all_mass && other <= bucket, counting = search->counting;
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const bool counts = all_count > 1 || !h->st->ahead;
-    const uint64_t before = counts ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
+    const uint64_t before = counting ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
     const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
     sampi_gpu_meet(h->st); /* lanes have read the search */
     search->before = all_before + before;
@@ -3177,24 +2888,21 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     search->mass = sampi_gpu_remaining(all_mass, mass_before);
     search->lo = lo;
     search->hi = hi;
-    return count[bucket];
 }
 
-/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
-   divide, the CPU samples the row. */
-static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
+/* Asks for a list of the tokens of the range that is searched, and a histogram of them. */
+static int sampi_gpu_ask_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    sampi_gpu_meet(st);    /* lanes have read n from a histogram */
-    if (n > SAMP_GPU_LIST) /* a further histogram, of the bucket */
-        return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
-                                       : SAMPI_GPU_DECLINED;
+    const uint64_t lo = search->lo, hi = search->hi;
+    const bool edge = st->ahead && (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
+    sampi_gpu_begin_histogram(h, lo, hi, false);
+    if (!edge) st->ahead = SAMPI_GPU_AHEAD_NO;
     search->stage = SAMPI_SEARCH_BUCKET;
-    st->pass = SAMPI_PASS_BUCKET;
+    st->pass = edge ? SAMPI_PASS_EDGE : SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
-    st->ahead = SAMPI_GPU_AHEAD_NO;
     return 0;
 }
 
@@ -3204,14 +2912,15 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     /* fewer tokens remain than are wanted: the prefix has no end */
-    if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
-        sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
+    if ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||
+        (search->counting && sampi_gpu_total(count, SAMPI_BUCKETS) < search->count)) {
         search->key = 0; /* all tokens */
         search->score = UINT64_MAX;
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
-    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS));
+    sampi_gpu_take_bucket(h);
+    return sampi_gpu_ask_bucket(h);
 }
 
 /* Searches the end of a prefix in the list of the first tokens, which is made if there is none. */
@@ -3239,37 +2948,8 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
 }
 
-/* Asks for a window of logits by a sample of every 32nd token, in a row whose sums are known: the window is placed by
-   the mass beyond the prefix's end. */
-static int sampi_gpu_first_window(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    if (search->mass == 0 || search->by_score) return SAMPI_GPU_DECLINED;
-    if (st->n <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, SAMPI_GPU_ALL);
-    const uint32_t tries = search->tries;
-    if (tries > 0) return SAMPI_GPU_DECLINED;
-    sampi_gpu_sample(h);
-    const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), st->z - search->mass);
-    if (sampi_gpu_place_window(h, t) != 1) return SAMPI_GPU_DECLINED;
-    sampi_gpu_look_ahead(h);
-    if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
-    search->tries = tries + 1;
-    const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
-    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list exists already, and the end was not in it */
-}
-
-/* Asks for another window of logits if the sample has one at t, where the end is now estimated; else for a histogram of
-   the codes from lo to hi. */
-static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
-{
-    if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
-    return sampi_gpu_search_window(h, lo, hi, even);
-}
-
-/* Adds the window's tokens of the prefix to the groups' sums of the envelope, which are then those of the draw. */
-static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
+/* Adds the list's tokens of the prefix to the groups' sums of the envelope, which are then those of the draw. */
+static SAMPI_CALLED void sampi_gpu_join_edge(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list, n_changed = h->job->n_ids;
@@ -3288,7 +2968,7 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
 }
 
 /* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
-static void sampi_gpu_list_between(const sampi_gpu_here *h)
+static SAMPI_CALLED uint32_t sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -3311,86 +2991,38 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
             code[to] = ~key[k];
         }
     }
-    const uint64_t n_found = *used;
+    const uint32_t n_found = (uint32_t)*used;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_found; i += SAMPI_WARP)
         w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
+    return n_found;
 }
 
-/* Finds the end of the prefix in one bucket of the histogram of a window or of an edge, whose tokens are in the list.
-   */
-static SAMPI_CALLED int sampi_gpu_end_in_window(const sampi_gpu_here *h)
+/* Finds the end of the prefix among the tokens of a bucket, which are in the list; if they were too many, the histogram
+   made with it leads to a smaller one; if they share one code, the CPU samples the row. */
+static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    const uint64_t n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
-    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
-    sampi_gpu_list_between(h);
-    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
+    const bool by_score = search->by_score, fits = st->n_list <= SAMP_GPU_LIST;
+    sampi_gpu_prefix p;
+    if (!fits && search->lo == search->hi) return SAMPI_GPU_DECLINED;
+    if (!fits || !by_score) sampi_gpu_take_bucket(h);
+    if (!fits) return sampi_gpu_ask_bucket(h);
     search->stage = SAMPI_SEARCH_LIST;
-    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
-    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+    if (by_score) {
+        sampi_gpu_list_codes(h, true, true);
+        sampi_gpu_search_list(h);
+        return 1;
+    }
+    const uint32_t n = sampi_gpu_list_between(h);
+    search->key = ~sampi_gpu_list_end(h, n, search->mass, search->count);
+    if (st->ahead) sampi_gpu_join_edge(h);
+    if (st->ahead || search->before > SAMP_GPU_LIST) return 1;
+    sampi_gpu_list_prefix(h, n, ~search->key, &p);
+    return search->before + p.count <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* Takes over the histogram of the whole row: asks for the edge, the tokens of its bucket with the end, or, if these are
-   too many for a list, first for a histogram of the bucket. EDGE compares logits, so a bucket that ends between tokens
-   of one logit is left to the general search. */
-static int sampi_gpu_ask_edge(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    sampi_gpu_look_ahead(h);
-    const uint64_t n = sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS);
-    const uint64_t lo = search->lo, hi = search->hi;
-    const bool even = search->shift == SAMPI_EVEN, by_logits = (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
-    sampi_gpu_meet(st);
-    if (n > SAMP_GPU_LIST && even) {
-        sampi_gpu_search_window(h, lo, hi, false);
-        search->stage = SAMPI_SEARCH_SHARES;
-        return 0;
-    }
-    if (n > SAMP_GPU_LIST || !by_logits) return sampi_gpu_ask_bucket(h, n);
-    search->top = sampi_gpu_logit(~lo);
-    search->floor = sampi_gpu_logit(~hi);
-    sampi_gpu_ask_window(h);
-    search->stage = SAMPI_SEARCH_EDGE;
-    st->pass = SAMPI_PASS_EDGE;
-    return 0;
-}
-
-/* Takes over the result of a window of logits. */
-static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, upto = search->above_mass + search->in_mass;
-    const uint64_t lo = search->lo;
-    if (search->above_mass >= search->mass && search->above_count >= search->count) {
-        const uint64_t less = search->above_mass - search->mass;
-        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, search->from), less);
-        return sampi_gpu_next_window(h, t, ~sampi_gpu_key(st->max, 0), lo - 1, true);
-    }
-    const uint64_t end = ~SAMPI_GPU_ALL, mass_left = st->z - search->mass, mass_below = search->mass - upto;
-    const bool below = upto < search->mass, few = search->above_count + st->n_list < search->count;
-    const uint64_t mass_wanted = sampi_gpu_remaining(search->mass, search->above_mass);
-    const uint64_t count_wanted = sampi_gpu_remaining(search->count, search->above_count);
-    sampi_gpu_meet(st);
-    search->before = search->above_count;
-    search->mass = mass_wanted;
-    search->count = count_wanted;
-    if (below) {
-        const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
-        return sampi_gpu_next_window(h, t, lo, end, true);
-    }
-    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums are new */
-        sampi_gpu_sample(h);
-        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), mass_left);
-        return sampi_gpu_next_window(h, t, lo, end, true);
-    }
-    if (few) return sampi_gpu_search_window(h, lo, end, true);
-    return sampi_gpu_end_in_window(h);
-}
 /* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
    are then the place of its last token. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
@@ -3400,50 +3032,26 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (search->stage == SAMPI_SEARCH_SHARES) {
-        const bool first = search->shift == SAMPI_EVEN;
+    const int32_t stage = search->stage;
+    if (stage == SAMPI_SEARCH_IDLE || stage == SAMPI_SEARCH_SHARES) {
         sampi_gpu_meet(st);
-        if (first) search->mass = mass, search->count = count, search->before = 0;
-        return sampi_gpu_ask_edge(h);
-    }
-    if (search->stage == SAMPI_SEARCH_EDGE && (known = sampi_gpu_end_in_window(h)) != 1) return known;
-    if (search->stage == SAMPI_SEARCH_WINDOW) { /* the pass for the window may have been asked for before
-                                                   these were known */
-        search->mass = mass;
-        search->count = count;
-        search->before = 0;
-        if ((known = sampi_gpu_search_in_window(h)) != 1) return known;
-    } else if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
         /* stored here: later calls continue this search whatever arguments they get */
-        search->mass = mass;
+        search->mass = mass || stage == SAMPI_SEARCH_IDLE ? mass : 1; /* a prefix has at least one token */
         search->count = count;
         search->before = 0;
+    }
+    if (stage == SAMPI_SEARCH_IDLE) {
         known = sampi_gpu_prefix_of_list(h);
-        if (known == SAMPI_GPU_DECLINED) known = sampi_gpu_first_window(h);
-        if (known == 1) search->tries = 0;
         if (known != SAMPI_GPU_DECLINED) return known;
-        /* all possible codes: of any score, or from the first token's key to that of the smallest logit */
-        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
-        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
+        return sampi_gpu_ask_histogram(h, SAMPI_SEARCH_HISTOGRAM);
     }
-    if (search->stage == SAMPI_SEARCH_HISTOGRAM) {
-        known = sampi_gpu_search_bucket(h);
-        if (known != 1) return known;
-    }
-    if (search->stage == SAMPI_SEARCH_BUCKET) {
-        sampi_gpu_prefix p;
-        sampi_gpu_list_codes(h, by_score, true);
-        sampi_gpu_search_list(h);
-        search->stage = SAMPI_SEARCH_LIST;
-        /* the length of the prefix: the tokens before the bucket, and those in it */
-        if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
-        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
-    }
+    if (stage == SAMPI_SEARCH_SHARES || stage == SAMPI_SEARCH_HISTOGRAM) known = sampi_gpu_search_bucket(h);
+    if (stage == SAMPI_SEARCH_BUCKET) known = sampi_gpu_end_in_bucket(h);
+    if (known != 1) return known;
     sampi_gpu_meet(st);
     search->stage = SAMPI_SEARCH_IDLE;
-    search->tries = 0;
     return 1;
 }
 
@@ -3836,7 +3444,7 @@ static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step,
 static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_then then, sampi_sums *sums)
 {
     const sampi_gpu_state *st = h->st;
-    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, step)
+    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_shares(h, step)
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
     if (known == 1) sampi_gpu_meet(h->st); /* the plan continues, and writes its memory */
@@ -5243,8 +4851,8 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_row_max_status(h->st->max);
 }
 
-/* Adds up the parts (results) of all teams for the passes SUMS, SIGMA, MAX or WINDOW, and adds the tokens with changed
-   logits. */
+/* Adds up the parts (results) of all teams for the passes SUMS, SIGMA or MAX, and adds the tokens with changed logits.
+   */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -5254,11 +4862,9 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const float max = st->max;
     const double scale = st->scale;
-    const bool sums = pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_WINDOW;
-    const float window_top = st->search.top, floor = st->search.floor;
-    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     float top = -INFINITY, low = INFINITY;
-    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3, s4, s5) reduction(max : top) reduction(min : low))
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
     SAMPI_LANES
     {
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
@@ -5268,7 +4874,6 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
-                s4 += once * x.sum[4], s5 += once * x.sum[5];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
             }
@@ -5278,13 +4883,9 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
             if (sampi_masked(l)) continue;
             top = l > top ? l : top;
             low = l < low ? l : low;
-            if (sums) {
+            if (pass == SAMPI_PASS_SUMS) {
                 const uint64_t w = sampi_weight(max, l);
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
-                if (l > window_top)
-                    s3 += w, s4++;
-                else if (l >= floor)
-                    s5 += w;
             }
             if (pass == SAMPI_PASS_SIGMA) {
                 sampi_gpu_squares sum = { s0, s1, s2, s3 };
@@ -5294,8 +4895,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         }
     }
     if (pass == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
-    if (sums) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
-    if (pass == SAMPI_PASS_WINDOW) st->search.above_mass = s3, st->search.above_count = s4, st->search.in_mass = s5;
+    if (pass == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
@@ -5310,28 +4910,20 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
-    const bool windows = pass == SAMPI_PASS_WINDOW || pass == SAMPI_PASS_EDGE;
-    const sampi_gpu_window window = sampi_gpu_window_of(h->a, h->row);
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (windows) in = c[i].l <= search->top && c[i].l >= search->floor;
-        if (windows && in) sampi_gpu_into_window(&window, key);
-        if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
-            uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
+        if (histogram) {
+            const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
-            if (in && pass == SAMPI_PASS_HIST) {
-                const uint32_t bucket = sampi_gpu_bucket(search, max, code);
-                __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
-                __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
-                in = false;
-            }
+            if (in) sampi_gpu_add_to_bucket(h->a, h->row, search, max, key);
+            in &= pass != SAMPI_PASS_HIST;
         }
         if (in) sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
     }
@@ -5353,10 +4945,9 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    const bool window = pass == SAMPI_PASS_WINDOW, joins = window || pass == SAMPI_PASS_EDGE || listing;
-    if (pass == SAMPI_PASS_SUMS || window || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX)
-        sampi_gpu_end_sums(h);
-    if (h->job->n_ids && (joins || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET)) sampi_gpu_join_changed(h);
+    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
+    if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
+    if (h->job->n_ids && (listing || histogram)) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;
@@ -7052,8 +6643,6 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 
 /* The number of tokens of a row. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
-/* The same for the last batch, whose rows have enough groups for an exact histogram (SAMPI_GPU_MANY). */
-#define SAMPI_CANARY_WIDE (SAMPI_CANARY_VOCAB + 5120)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
     SAMPI_CANARY_FUNCTIONS = 12,
@@ -7144,7 +6733,7 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
         at[8] = sampi_bits((double)sampi_f16_to_f32((uint16_t)(w % 31744)) + (double)sampi_bf16_to_f32((uint16_t)i));
         at[9] = sampi_bits(sqrt(more) / 3.0);
         at[10] = sampi_mulhi(sampi_bits(e), w << 20);
-        at[11] = (uint64_t)sampi_key(l) ^ sampi_gpu_nearly_weight(max, l);
+        at[11] = (uint64_t)sampi_key(l);
     }
     y += SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS; /* a draw's random numbers, computed alike by all
                                                              lanes */
@@ -7187,7 +6776,7 @@ static int sampi_canary_arithmetic(samp_gpu *gpu)
 
 typedef struct sampi_canary {
     samp_gpu *gpu;
-    char *data; /* [shapes][SAMPI_CANARY_WIDE] of any type */
+    char *data; /* [shapes][SAMPI_CANARY_VOCAB] of any type */
     float *x;   /* the same as f32 */
     samp_sampler *there[SAMPI_CANARY_N], *here[SAMPI_CANARY_N];
     samp_logprobs lp[2 * SAMPI_CANARY_N];
@@ -7220,15 +6809,11 @@ static uint16_t sampi_canary_half(samp_dtype dtype, float x)
 static void sampi_canary_make_rows(sampi_canary *c)
 {
     uint64_t u = 1;
-    for (int wide = 0; wide < 2; wide++) {
-        for (int shape = 0; shape < SAMPI_CANARY_SHAPES; shape++) {
-            for (int i = wide ? SAMPI_CANARY_VOCAB : 0; i < (wide ? SAMPI_CANARY_WIDE : SAMPI_CANARY_VOCAB); i++) {
-                u = u * 6364136223846793005u + 1442695040888963407u;
-                c->x[shape * SAMPI_CANARY_WIDE + i] = sampi_canary_logit(shape, u);
-            }
-        }
+    for (int i = 0; i < SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB; i++) {
+        u = u * 6364136223846793005u + 1442695040888963407u;
+        c->x[i] = sampi_canary_logit(i / SAMPI_CANARY_VOCAB, u);
     }
-    c->x[4 * SAMPI_CANARY_WIDE + 1061] = NAN;
+    c->x[4 * SAMPI_CANARY_VOCAB + 1061] = NAN;
     for (size_t i = 0; i < sizeof c->mask / sizeof *c->mask; i++) {
         u = u * 6364136223846793005u + 1442695040888963407u;
         c->mask[i] = (uint32_t)(u >> 32 | u >> 29);
@@ -7240,7 +6825,7 @@ static const void *sampi_canary_make_data(sampi_canary *c, samp_dtype dtype)
 {
     uint16_t *half = (uint16_t *)(void *)c->data;
     double *wide = (double *)(void *)c->data;
-    for (int i = 0; i < SAMPI_CANARY_SHAPES * SAMPI_CANARY_WIDE; i++)
+    for (int i = 0; i < SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB; i++)
         if (dtype == SAMP_F64)
             wide[i] = (double)c->x[i];
         else if (dtype != SAMP_F32)
@@ -7320,8 +6905,9 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     const bool logprobs = batch == 2;
     const int n = batch < 3 ? SAMPI_CANARY_N : 4;
     samp_token there[SAMPI_CANARY_N], here[SAMPI_CANARY_N];
-    const size_t n_vocab = batch < 3 ? SAMPI_CANARY_VOCAB : SAMPI_CANARY_WIDE;
-    samp_logits l = { NULL, dtypes[batch], (size_t)n, n_vocab, SAMPI_CANARY_WIDE, c->index, NULL, 0, NULL, 1, NULL };
+    samp_logits l = { NULL,     dtypes[batch], (size_t)n, SAMPI_CANARY_VOCAB, SAMPI_CANARY_VOCAB,
+                      c->index, NULL,          0,         NULL,               1,
+                      NULL };
     const samp_gpu_perf_data before = c->gpu->perf;
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);
@@ -7348,9 +6934,9 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
 /* Returns the verdict on the device of a context. */
 static int sampi_canary_sing(const samp_gpu *like)
 {
-    const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_WIDE, SAMP_F64, false, false,
+    const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
                                      SAMPI_CANARY_TOP };
-    const size_t n_data = (size_t)SAMPI_CANARY_SHAPES * SAMPI_CANARY_WIDE;
+    const size_t n_data = (size_t)SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB;
     int status, found = SAMPI_CANARY_NO_MEMORY;
     sampi_canary *c = (sampi_canary *)SAMP_MALLOC(sizeof *c + n_data * (sizeof(double) + sizeof(float)));
     if (!c) return SAMPI_CANARY_NO_MEMORY;

@@ -73,7 +73,7 @@ static SAMPI_CALLED int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_row_max_status(h->st->max);
 }
 
-/* Adds up the parts (results) of all teams for the passes SUMS, SIGMA, MAX or WINDOW, and adds the tokens with changed
+/* Adds up the parts (results) of all teams for the passes SUMS, SIGMA or MAX, and adds the tokens with changed
    logits. All sums are modulo 2^64, so a row has the same sums however many teams it has. The meaning of a part's sums
    depends on the pass; only the members of the state that the pass was for are written. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
@@ -85,11 +85,9 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const float max = st->max;
     const double scale = st->scale;
-    const bool sums = pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_WINDOW;
-    const float window_top = st->search.top, floor = st->search.floor;
-    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     float top = -INFINITY, low = INFINITY;
-    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3, s4, s5) reduction(max : top) reduction(min : low))
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
     SAMPI_LANES
     {
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
@@ -99,7 +97,6 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
-                s4 += once * x.sum[4], s5 += once * x.sum[5];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
             }
@@ -109,13 +106,9 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
             if (sampi_masked(l)) continue;
             top = l > top ? l : top;
             low = l < low ? l : low;
-            if (sums) {
+            if (pass == SAMPI_PASS_SUMS) {
                 const uint64_t w = sampi_weight(max, l);
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
-                if (l > window_top)
-                    s3 += w, s4++;
-                else if (l >= floor)
-                    s5 += w;
             }
             if (pass == SAMPI_PASS_SIGMA) {
                 sampi_gpu_squares sum = { s0, s1, s2, s3 };
@@ -125,8 +118,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         }
     }
     if (pass == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
-    if (sums) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
-    if (pass == SAMPI_PASS_WINDOW) st->search.above_mass = s3, st->search.above_count = s4, st->search.in_mass = s5;
+    if (pass == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
@@ -143,28 +135,20 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
-    const bool windows = pass == SAMPI_PASS_WINDOW || pass == SAMPI_PASS_EDGE;
-    const sampi_gpu_window window = sampi_gpu_window_of(h->a, h->row);
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (windows) in = c[i].l <= search->top && c[i].l >= search->floor;
-        if (windows && in) sampi_gpu_into_window(&window, key);
-        if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
-            uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
+        if (histogram) {
+            const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
-            if (in && pass == SAMPI_PASS_HIST) {
-                const uint32_t bucket = sampi_gpu_bucket(search, max, code);
-                __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
-                __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
-                in = false;
-            }
+            if (in) sampi_gpu_add_to_bucket(h->a, h->row, search, max, key);
+            in &= pass != SAMPI_PASS_HIST;
         }
         if (in) sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
     }
@@ -187,10 +171,9 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    const bool window = pass == SAMPI_PASS_WINDOW, joins = window || pass == SAMPI_PASS_EDGE || listing;
-    if (pass == SAMPI_PASS_SUMS || window || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX)
-        sampi_gpu_end_sums(h);
-    if (h->job->n_ids && (joins || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET)) sampi_gpu_join_changed(h);
+    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
+    if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
+    if (h->job->n_ids && (listing || histogram)) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;

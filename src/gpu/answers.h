@@ -118,7 +118,7 @@ static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step,
 static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_then then, sampi_sums *sums)
 {
     const sampi_gpu_state *st = h->st;
-    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, step)
+    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_shares(h, step)
                                                 : sampi_gpu_require_sums(h);
     sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
     if (known == 1) sampi_gpu_meet(h->st); /* the plan continues, and writes its memory */

@@ -13,8 +13,6 @@
 /* The number of tokens of a row. It is more than a list holds, gives a last group (1024 tokens) that is not full, and
    gives a third more cells (32 tokens) than the tokens wanted for the list that is made with the sums. */
 #define SAMPI_CANARY_VOCAB (SAMP_GPU_LIST < 8192 ? 11270 : SAMP_GPU_LIST + 3078)
-/* The same for the last batch, whose rows have enough groups for an exact histogram (SAMPI_GPU_MANY). */
-#define SAMPI_CANARY_WIDE (SAMPI_CANARY_VOCAB + 5120)
 enum {
     SAMPI_CANARY_ARGUMENTS = 128,
     SAMPI_CANARY_FUNCTIONS = 12,
@@ -106,7 +104,7 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
         at[8] = sampi_bits((double)sampi_f16_to_f32((uint16_t)(w % 31744)) + (double)sampi_bf16_to_f32((uint16_t)i));
         at[9] = sampi_bits(sqrt(more) / 3.0);
         at[10] = sampi_mulhi(sampi_bits(e), w << 20);
-        at[11] = (uint64_t)sampi_key(l) ^ sampi_gpu_nearly_weight(max, l);
+        at[11] = (uint64_t)sampi_key(l);
     }
     y += SAMPI_CANARY_ARGUMENTS * SAMPI_CANARY_FUNCTIONS; /* a draw's random numbers, computed alike by all
                                                              lanes */
@@ -149,7 +147,7 @@ static int sampi_canary_arithmetic(samp_gpu *gpu)
 
 typedef struct sampi_canary {
     samp_gpu *gpu;
-    char *data; /* [shapes][SAMPI_CANARY_WIDE] of any type */
+    char *data; /* [shapes][SAMPI_CANARY_VOCAB] of any type */
     float *x;   /* the same as f32 */
     samp_sampler *there[SAMPI_CANARY_N], *here[SAMPI_CANARY_N];
     samp_logprobs lp[2 * SAMPI_CANARY_N];
@@ -183,15 +181,11 @@ static uint16_t sampi_canary_half(samp_dtype dtype, float x)
 static void sampi_canary_make_rows(sampi_canary *c)
 {
     uint64_t u = 1;
-    for (int wide = 0; wide < 2; wide++) {
-        for (int shape = 0; shape < SAMPI_CANARY_SHAPES; shape++) {
-            for (int i = wide ? SAMPI_CANARY_VOCAB : 0; i < (wide ? SAMPI_CANARY_WIDE : SAMPI_CANARY_VOCAB); i++) {
-                u = u * 6364136223846793005u + 1442695040888963407u;
-                c->x[shape * SAMPI_CANARY_WIDE + i] = sampi_canary_logit(shape, u);
-            }
-        }
+    for (int i = 0; i < SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB; i++) {
+        u = u * 6364136223846793005u + 1442695040888963407u;
+        c->x[i] = sampi_canary_logit(i / SAMPI_CANARY_VOCAB, u);
     }
-    c->x[4 * SAMPI_CANARY_WIDE + 1061] = NAN;
+    c->x[4 * SAMPI_CANARY_VOCAB + 1061] = NAN;
     for (size_t i = 0; i < sizeof c->mask / sizeof *c->mask; i++) {
         u = u * 6364136223846793005u + 1442695040888963407u;
         c->mask[i] = (uint32_t)(u >> 32 | u >> 29);
@@ -203,7 +197,7 @@ static const void *sampi_canary_make_data(sampi_canary *c, samp_dtype dtype)
 {
     uint16_t *half = (uint16_t *)(void *)c->data;
     double *wide = (double *)(void *)c->data;
-    for (int i = 0; i < SAMPI_CANARY_SHAPES * SAMPI_CANARY_WIDE; i++)
+    for (int i = 0; i < SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB; i++)
         if (dtype == SAMP_F64)
             wide[i] = (double)c->x[i];
         else if (dtype != SAMP_F32)
@@ -277,7 +271,7 @@ static bool sampi_canary_same_sum(const sampi_canary *c, const samp_logits *l)
 }
 
 /* Runs a batch on both sides, and compares. Batch 0: all rows; 1: again, with the chains that the device has kept; 2:
-   with masks and log-probabilities; 3: a few rows of the remaining type, with more tokens. Each has another type, which
+   with masks and log-probabilities; 3: a few rows of the remaining type. Each has another type, which
    changes only how logits are read. All rows must have finished on the device, because what it gives back to the CPU is
    always right. */
 static int sampi_canary_batch(sampi_canary *c, int batch)
@@ -286,8 +280,9 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
     const bool logprobs = batch == 2;
     const int n = batch < 3 ? SAMPI_CANARY_N : 4;
     samp_token there[SAMPI_CANARY_N], here[SAMPI_CANARY_N];
-    const size_t n_vocab = batch < 3 ? SAMPI_CANARY_VOCAB : SAMPI_CANARY_WIDE;
-    samp_logits l = { NULL, dtypes[batch], (size_t)n, n_vocab, SAMPI_CANARY_WIDE, c->index, NULL, 0, NULL, 1, NULL };
+    samp_logits l = { NULL,     dtypes[batch], (size_t)n, SAMPI_CANARY_VOCAB, SAMPI_CANARY_VOCAB,
+                      c->index, NULL,          0,         NULL,               1,
+                      NULL };
     const samp_gpu_perf_data before = c->gpu->perf;
     l.data = sampi_canary_make_data(c, l.dtype);
     sampi_canary_ask(c);
@@ -315,9 +310,9 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
    teams over from the first. */
 static int sampi_canary_sing(const samp_gpu *like)
 {
-    const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_WIDE, SAMP_F64, false, false,
+    const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
                                      SAMPI_CANARY_TOP };
-    const size_t n_data = (size_t)SAMPI_CANARY_SHAPES * SAMPI_CANARY_WIDE;
+    const size_t n_data = (size_t)SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB;
     int status, found = SAMPI_CANARY_NO_MEMORY;
     sampi_canary *c = (sampi_canary *)SAMP_MALLOC(sizeof *c + n_data * (sizeof(double) + sizeof(float)));
     if (!c) return SAMPI_CANARY_NO_MEMORY;

@@ -300,12 +300,11 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Computes number and mass of the tokens with codes up to a bound, from the codes and weights that list_codes has left.
+/* Computes number and mass of the tokens with codes up to a bound, from the n codes and weights that list_codes or list_between has left.
    Tokens with equal codes count all or not at all. */
-static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint32_t n, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
-    const uint32_t n = h->st->n_list;
     uint64_t count = 0, mass = 0;
     SAMPI_SIMD(reduction(+ : count, mass))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)

@@ -343,41 +343,28 @@ SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, i
     sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
-/* The histogram of the tokens in a window of logits; its arrays are wide and code. Each bucket has 2^shift codes
-   (places in the order of tokens). */
-typedef struct sampi_gpu_window {
-    uint64_t *mass, *count;
-    uint64_t lo;
-    uint32_t shift;
-    float max;
-} sampi_gpu_window;
-
-static sampi_gpu_window sampi_gpu_window_of(const sampi_gpu_args *a, size_t row)
+/* Adds a token to its bucket of the row's histogram. */
+static void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search, float max,
+                                    uint64_t key)
 {
-    const sampi_gpu_state *st = &a->state[row];
-    sampi_gpu_window window = { a->wide + row * SAMPI_WIDE, a->code + row * SAMP_GPU_LIST, st->search.lo,
-                                st->search.shift, st->max };
-    return window;
-}
-
-SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t key)
-{
-    const uint64_t at = (~key - window->lo) >> window->shift;
-    __atomic_fetch_add(&window->count[at], (uint64_t)1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
+    const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
+    const size_t at = row * SAMPI_BUCKETS + sampi_gpu_bucket(search, max, code);
+    __atomic_fetch_add(&a->count[at], (uint64_t)1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&a->mass[at], sampi_weight(max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
 /* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. They are read
    again, because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of
    the row call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are
-   computed here from the row, because no list existed when the samplers ran that they belong to. A window's histogram,
-   if not NULL, counts the tokens too. A pass calls it after its own loop: lanes that added elements inside the loop
-   would separate there, and run the rest of it one after the other. For the same reason a lane's elements are one
-   sequence here, not a loop in each group. */
-static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split,
-                                                   const sampi_gpu_window *window)
+   computed here from the row, because no list existed when the samplers ran that they belong to. Tokens of a bucket also
+   go to its histogram. A pass calls it after its own loop: lanes that added elements inside the loop would separate
+   there, and run the rest of it one after the other. For the same reason a lane's elements are one sequence here, not a
+   loop in each group. */
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_search *search = &st->search;
+    const bool divides = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE;
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
@@ -385,8 +372,6 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
        that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    const bool with_window = window != NULL;
-    const sampi_gpu_window all = with_window ? *window : sampi_gpu_window_of(a, row);
     SAMPI_SIMD()
     SAMPI_LANES
     {
@@ -396,10 +381,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
             n += (uint32_t)__builtin_popcount(wanted[i * SAMPI_WARP + (uint32_t)lane]);
         uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
         /* past the list's end only the count grows */
-        for (n = with_window || to + n <= SAMP_GPU_LIST ? n
-                 : to < SAMP_GPU_LIST                   ? SAMP_GPU_LIST - to
-                                                        : 0;
-             n; n--, to++) {
+        for (n = divides || to + n <= SAMP_GPU_LIST ? n : to < SAMP_GPU_LIST ? SAMP_GPU_LIST - to : 0; n; n--, to++) {
             while (!bits) bits = wanted[group++ * SAMPI_WARP + (uint32_t)lane];
             const uint32_t first = (group - 1) * SAMPI_GROUP;
             const uint32_t id = first + sampi_gpu_index(sampi_gpu_paired(&p.v, group - 1), lane, __builtin_ctz(bits));
@@ -411,7 +393,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
                             : p.scaled ? sampi_gpu_scaled(x, p.r)
                                        : x;
             const uint64_t key = sampi_gpu_key(l, id);
-            if (with_window) sampi_gpu_into_window(&all, key);
+            if (divides) sampi_gpu_add_to_bucket(a, row, search, p.max, key);
             if (to >= SAMP_GPU_LIST) continue;
             item[to].key = key;
             item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
@@ -441,12 +423,6 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
 }
 
-/* Returns 1.0 if the condition holds, 0.0 if not. */
-SAMPI_INLINE double sampi_gpu_if(bool condition)
-{
-    return sampi_from_bits((uint64_t)(condition * (uint32_t)(sampi_bits(1.0) >> 32)) << 32);
-}
-
 /* Returns the sum of sampi_weighted of a quarter, each plus the bits of the double 2^52. The caller subtracts these
    bits 8 times, because turning every double into an integer would take longer than all other steps. */
 SAMPI_INLINE uint64_t sampi_gpu_weighted(const sampi_gpu_eight *e)
@@ -474,13 +450,12 @@ SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q
     return sum;
 }
 
-/* The sums of a lane's cell: n tokens; z, of weights; s, of weights times distances; mass and count of the tokens above
-   a window of logits; `in`, the mass inside it; low: the smallest logit; q: the sum of envelopes. Bit i of `wanted` is
-   set if element i goes to the row's list. */
+/* The sums of a lane's cell: n tokens; z, of weights; s, of weights times distances; low: the smallest logit. Bit i of
+   `wanted` is set if element i goes to the row's list. */
 typedef struct sampi_gpu_cell_sums {
-    uint64_t n, z, s, mass, count, in;
+    uint64_t n, z, s;
     float low;
-    uint32_t wanted, q;
+    uint32_t wanted;
 } sampi_gpu_cell_sums;
 
 SAMPI_INLINE void sampi_gpu_sum_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float floor,
@@ -535,16 +510,16 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         for (uint32_t i = from; i < from + 8 && i < p.end; i++) wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            sampi_gpu_cell_sums of = { 0, 0, 0, 0, 0, 0, INFINITY, 0, 0 };
+            sampi_gpu_cell_sums of = { 0, 0, 0, INFINITY, 0 };
             sampi_gpu_sum_cell(&p, group, lane, floor, &of);
             n += of.n, z += of.z, s += of.s;
             low = of.low < low ? of.low : low;
             wanted_of[group * SAMPI_WARP + (uint32_t)lane] = of.wanted;
         }
     }
-    if (st->listing) sampi_gpu_append_wanted(a, row, split, NULL);
+    if (st->listing) sampi_gpu_append_wanted(a, row, split);
     sampi_gpu_part *part = &a->part[row * a->splits + split];
-    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
     part->max = -INFINITY, part->low = low; /* the row's maximum is known already */
 }
 
@@ -606,7 +581,6 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
-    part->sum[4] = part->sum[5] = 0;
     part->max = top, part->low = INFINITY;
 }
 
@@ -645,23 +619,29 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
     return wanted;
 }
 
-/* GATHER and BUCKET make a list, for GATHER of tokens with keys from floor on (require_list), for BUCKET with codes in
-   [lo, hi] (ask_bucket). Few cells have such tokens, and no lane waits for another: each looks through the maxima of
-   its own cells, and reads only cells that can have one. The function that asked has set n_list to 0. The items come in
-   no order, and differently each time, and nothing may depend on that. Both passes make one comparison: a code is ~key,
-   so keys from floor on are codes up to ~floor. */
-static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+/* Returns what the row's pass wants in its list: GATHER tokens with keys from floor on (require_list), BUCKET and EDGE
+   those with codes in [lo, hi] (ask_bucket). All make one comparison: a code is ~key, so keys from floor on are codes up
+   to ~floor. */
+static sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
-    const sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool bucket = st->pass == SAMPI_PASS_BUCKET;
-    sampi_gpu_range in = { bucket && st->search.by_score, bucket ? st->search.lo : 0,
-                           bucket ? st->search.hi : ~st->floor, -FLT_MAX, INFINITY, st->search.mean };
+    const bool gather = st->pass == SAMPI_PASS_GATHER;
+    sampi_gpu_range in = { !gather && st->search.by_score, gather ? 0 : st->search.lo,
+                           gather ? ~st->floor : st->search.hi, -FLT_MAX, INFINITY, st->search.mean };
     /* a cell's maximum bounds its keys, but not its tokens' scores: in the order of scores every cell that is not empty
        is read */
     if (!in.by_score && in.hi < ~sampi_gpu_floor(-FLT_MAX)) in.floor = sampi_gpu_logit(~in.hi);
     /* in the order of keys logits decide, except at both ends */
     if (!in.by_score && in.lo) in.top = sampi_gpu_logit(~in.lo);
+    return in;
+}
+
+/* GATHER and BUCKET make a list. Few cells have such tokens, and no lane waits for another: each looks through the
+   maxima of its own cells, and reads only cells that can have one. The function that asked has set n_list to 0. The
+   items come in no order, and differently each time, and nothing may depend on that. */
+static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_range in = sampi_gpu_range_of(&a->state[row]);
     const float bar = in.floor > p.bar ? in.floor : p.bar;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
@@ -675,7 +655,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
             wanted_of[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_cell_in_range(&p, group, lane, &in);
         }
     }
-    sampi_gpu_append_wanted(a, row, split, NULL);
+    sampi_gpu_append_wanted(a, row, split);
 }
 
 /* Computes the envelope's sum of each group of 1024 tokens from those of its cells. These go through memory, because a
@@ -693,116 +673,9 @@ static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
-/* Computes the sums of a lane's cell for WINDOW. */
-SAMPI_INLINE void sampi_gpu_window_cell(const sampi_gpu_pass *p, uint32_t group, int lane, const sampi_gpu_state *st,
-                                        bool ahead, sampi_gpu_cell_sums *of)
-{
-    const float window_top = st->search.top, floor = st->search.floor, then = st->then, factor = st->factor;
-    sampi_gpu_eight e;
-    double mass = 0.0, in = 0.0; /* exact: at most 32 times 2^40 */
-    uint32_t n = 0, wanted = 0, above = 0, q = 0;
-    uint64_t z = 0, s = 0;
-    float low = INFINITY;
-    sampi_gpu_first_quarter(p, group, lane, &e);
-    SAMPI_QUARTERS
-    {
-        uint32_t bits = 0;
-        sampi_gpu_next_quarter(p, quarter, lane, &e);
-        sampi_gpu_weigh(p->max, &e);
-        SAMPI_OF_QUARTER
-        {
-            const bool over = e.l[k] > window_top, inside = !over & (e.l[k] >= floor);
-            const float x = e.l[k] >= -FLT_MAX ? e.l[k] : INFINITY,
-                        scaled = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
-            e.later[k] = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
-            n += e.l[k] >= -FLT_MAX;
-            above += over;
-            bits |= (uint32_t)inside << k;
-            low = x < low ? x : low;
-            z += sampi_bits(e.w[k]);
-            mass = fma(sampi_gpu_if(over), e.w[k] - SAMPI_INT, mass);
-            in = fma(sampi_gpu_if(inside), e.w[k] - SAMPI_INT, in);
-        }
-        wanted |= bits << quarter * SAMPI_QUARTER;
-        s += sampi_gpu_weighted(&e);
-        if (ahead) q += sampi_gpu_envelopes(then, e.later, e.q);
-    }
-    of->n = n, of->low = low, of->wanted = wanted, of->count = above, of->q = q;
-    of->mass = (uint64_t)mass, of->in = (uint64_t)in;
-    /* once for the 32 elements, the 2^52 beside each weight */
-    of->z = z - 32 * sampi_bits(SAMPI_INT);
-    of->s = s - 32 * sampi_bits(SAMPI_INT);
-}
-
-/* WINDOW computes the sums of SUMS, and further sums for two thresholds at once: mass and count of the tokens above a
-   window of logits; mass, list and histogram of those in it. If a draw follows that needs no more (st->ahead), also the
-   envelope's sums of the tokens above the window, of their logits at the time of the draw. */
-static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
-{
-    const sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool ahead = st->ahead == SAMPI_GPU_AHEAD_ASKED;
-    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
-    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
-    uint64_t n = 0, z = 0, s = 0, mass = 0, count = 0, in = 0;
-    float low = INFINITY;
-    SAMPI_SIMD(reduction(+ : n, z, s, mass, count, in) reduction(min : low))
-    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
-    {
-        uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar);
-        for (uint32_t i = from; i < from + 8 && i < p.end; i++) {
-            wanted_of[i * SAMPI_WARP + (uint32_t)lane] = 0;
-            if (ahead) cell_sum[i * SAMPI_WARP + (uint32_t)lane] = 0;
-        }
-        for (; cells; cells &= cells - 1) {
-            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
-            sampi_gpu_cell_sums of = { 0, 0, 0, 0, 0, 0, INFINITY, 0, 0 };
-            sampi_gpu_window_cell(&p, group, lane, st, ahead, &of);
-            n += of.n, z += of.z, s += of.s;
-            mass += of.mass, count += of.count, in += of.in;
-            low = of.low < low ? of.low : low;
-            if (ahead) cell_sum[group * SAMPI_WARP + (uint32_t)lane] = of.q;
-            wanted_of[group * SAMPI_WARP + (uint32_t)lane] = of.wanted;
-        }
-    }
-    sampi_gpu_append_wanted(a, row, split, &window);
-    if (ahead) sampi_gpu_sum_groups(a, row, p.first, p.end);
-    sampi_gpu_part *part = &a->part[row * a->splits + split];
-    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
-    part->sum[3] = mass, part->sum[4] = count, part->sum[5] = in;
-    part->max = -INFINITY, part->low = low;
-}
-
-/* Adds a lane's cell to the buckets of HIST. */
+/* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). */
 SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
                                       const sampi_gpu_search *search, uint64_t *mass, uint64_t *count)
-{
-    const bool pairs = sampi_gpu_paired(&p->v, group), weighing = search->mass != 0;
-    sampi_gpu_eight e;
-    sampi_gpu_first_quarter(p, group, lane, &e);
-    SAMPI_QUARTERS
-    {
-        sampi_gpu_next_quarter(p, quarter, lane, &e);
-        SAMPI_OF_QUARTER
-        {
-            const uint32_t at = sampi_gpu_index(pairs, lane, quarter * SAMPI_QUARTER + k);
-            const uint64_t key = sampi_gpu_key(e.l[k], group * SAMPI_GROUP + at);
-            const uint64_t code = sampi_gpu_code(search->by_score, key, p->max, search->mean);
-            /* removed, or outside the window: a branch, because most tokens of the live cells are not in it */
-            if (!(e.l[k] >= -FLT_MAX) || code < search->lo || code > search->hi) continue;
-            const uint32_t bucket = sampi_gpu_bucket(search, p->max, code);
-            const uint64_t w = weighing ? sampi_weight(p->max, e.l[k]) : 0;
-            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
-            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
-        }
-    }
-}
-
-/* Adds a lane's cell to the buckets of a histogram of the whole row: of 1/64 nat below the maximum (sampi_gpu_bucket of
-   keys), without a range. */
-SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group, int lane, uint64_t *mass,
-                                        uint64_t *count)
 {
     sampi_gpu_eight e;
     sampi_gpu_first_quarter(p, group, lane, &e);
@@ -811,22 +684,22 @@ SAMPI_INLINE void sampi_gpu_shares_cell(const sampi_gpu_pass *p, uint32_t group,
         uint32_t at[SAMPI_QUARTER];
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
+        if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
         SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
-        SAMPI_OF_QUARTER e.d[k] = e.d[k] < SAMPI_BUCKETS - 1 ? e.d[k] : SAMPI_BUCKETS - 1;
-        SAMPI_OF_QUARTER at[k] = (uint32_t)e.d[k];
+        SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER
         {
             if (!(e.l[k] >= -FLT_MAX)) continue;
-            __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
-            __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
+            if (search->counting) __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
+            if (search->mass)
+                __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
         }
     }
 }
 
-/* HIST computes mass and count of each bucket of a histogram; search_window has cleared the buckets.
-   Both are integers, so no result shows the order of the atomics. If no mass is searched for, only counts are needed,
-   and weights are not computed. All teams of the row add to the same buckets. The pass is for sets of tokens that may
-   not fit a list. */
+/* HIST computes mass and count of each bucket of a histogram, or one of them if the other does not matter;
+   begin_histogram has cleared the buckets. Both are integers, so no result shows the order of the atomics. All teams of
+   the row add to the same buckets. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -836,10 +709,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            if (search.stage == SAMPI_SEARCH_SHARES && search.shift == SAMPI_EVEN)
-                sampi_gpu_shares_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, mass, count);
-            else
-                sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
+            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
     }
 }
 
@@ -856,7 +726,7 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
    NULL. With an edge, only of the tokens above it, with their logits at the time of the draw; bits of those in it go to
    *inside. */
 SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
-                                          const sampi_gpu_state *edge, uint64_t *q, uint32_t *inside)
+                                          const sampi_gpu_range *edge, float factor, uint64_t *q, uint32_t *inside)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
     sampi_gpu_eight e;
@@ -866,7 +736,7 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     {
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         if (edge) {
-            const float top = edge->search.top, floor = edge->search.floor, factor = edge->factor;
+            const float top = edge->top, floor = edge->floor;
             const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
             SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
@@ -886,13 +756,17 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
 static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size_t row, uint32_t split,
                                                    uint32_t first, uint32_t end, uint64_t *q)
 {
-    const sampi_gpu_state *st = &a->state[row], *edge = !q && st->pass == SAMPI_PASS_EDGE ? st : NULL;
+    const sampi_gpu_state *st = &a->state[row];
+    const bool edge = !q && st->pass == SAMPI_PASS_EDGE;
+    sampi_gpu_range in = { false, 0, 0, 0.0f, 0.0f, 0.0 };
     sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    float bar = p.bar;
+    float bar = p.bar, factor = 1.0f;
     p.first = first, p.end = end;
     if (edge) {
+        in = sampi_gpu_range_of(st);
         p.max = st->then;
-        bar = st->search.floor > bar ? st->search.floor : bar;
+        factor = st->factor;
+        bar = in.floor > bar ? in.floor : bar;
     }
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
@@ -907,7 +781,7 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
         for (; cells; cells &= cells - 1) {
             const uint32_t at = (from + (uint32_t)__builtin_ctz(cells)) * SAMPI_WARP + (uint32_t)lane;
             uint32_t inside = 0;
-            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge, q, &inside);
+            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge ? &in : NULL, factor, q, &inside);
             if (edge) wanted_of[at] = inside;
         }
     }
@@ -916,14 +790,13 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
 /* DRAW computes the sum of the envelope over each group of 1024 tokens. The draw (row_draw in gpu/choosing.h) then
    finds a group by these sums, and computes the envelopes of that group's elements again. Groups without remaining
    tokens are written too, because their sums may be those of an earlier draw. EDGE does that for the tokens above the
-   bucket with the end of a prefix, and makes list and histogram of those in it. */
+   bucket with the end of a prefix, and makes a list of those in it. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
     const bool edge = a->state[row].pass == SAMPI_PASS_EDGE;
-    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
     sampi_gpu_sum_envelopes(a, row, split, first, end, NULL);
-    if (edge) sampi_gpu_append_wanted(a, row, split, &window);
+    if (edge) sampi_gpu_append_wanted(a, row, split);
     sampi_gpu_sum_groups(a, row, first, end);
 }
 
@@ -969,7 +842,6 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
         case SAMPI_PASS_GATHER:
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
-        case SAMPI_PASS_WINDOW: sampi_gpu_walk_window(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_EDGE:
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;

@@ -1,164 +1,15 @@
 /* ---- the end of a prefix ----
    The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
-   of an order with a given mass and number of tokens. sampi_gpu_require_prefix finds it;
-   sampi_gpu_keep_above also cuts there. The search uses a list if there is one, else a sample of the row, else
-   histograms. It writes st->search and scratch. */
-
-/* ---- where a long prefix ends, by a sample ----
-   A histogram of a whole row takes a pass and two atomics per token. A histogram of every 32nd token is made by one
-   team, and shows approximately where the end is. One pass then lists the tokens of a window of logits around that
-   place, and adds up the tokens above the window. The place is a guess, but what the pass finds is exact: an end
-   outside of all windows costs passes, but never changes a token. */
-
-#define SAMPI_GPU_FLAT   3.0f                    /* flat: a row's first tokens are within so many nats */
-#define SAMPI_GPU_MANY   16                      /* so many teams of a row make its exact histogram */
-#define SAMPI_GPU_TRIES  3                       /* most windows for one end */
-#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens of a window; the list has room for an error */
-#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token is 1 of 32, in units of 2^-26, not 2^-40 */
-
-/* Sets histograms to zero. The team that asks for a histogram clears it while no other team works on the row; the
-   others see the zeros before they add, because the epoch is raised in between. */
-static SAMPI_CALLED void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
-    {
-        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
-        {
-            const uint32_t i = sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1);
-            mass[i] = count[i] = 0;
-        }
-    }
-}
+   of an order with a given mass and number of tokens. sampi_gpu_require_prefix finds it; sampi_gpu_keep_above also cuts
+   there. The search uses a list if there is one, else histograms. It writes st->search and scratch. */
 
 /* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
    of them may be exceeded long before the other is reached. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Returns the buckets per nat of a sample's histogram: as fine as the range of the logits allows, if that is known. */
-static float sampi_gpu_fineness(const sampi_gpu_state *st)
-{
-    const float range = st->sums_known ? st->max - st->low : 8.0f;
-    if (!(range > 0.25f)) return 4.0f * SAMPI_BUCKETS;
-    return range < SAMPI_BUCKETS / 64.0f ? SAMPI_BUCKETS / range : 64.0f;
-}
-
-/* Returns a weight with an error of 0.3 %, in units of 2^-26, by integers alone: the envelope, less an estimate of how
-   far its chord is above the curve. */
-static uint32_t sampi_gpu_nearly_weight(float max, float l)
-{
-    const float x = sampi_octaves(max, l);
-    const uint32_t i = (uint32_t)(int32_t)(x < SAMPI_FAR ? x : SAMPI_FAR / 2), n = i >> 25, f = i >> 9 & 0xFFFF;
-    const uint32_t bulge = (f * (65536 - f) >> 8) * 703 >> 10;
-    return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
-}
-
-/* Returns a value of the sample's running sum of mass (weights): `from`, plus the sample's equivalent of `more` of the
-   row's mass. The second function subtracts that of `less`. */
-static double sampi_gpu_sampled(uint64_t from, uint64_t more)
-{
-    return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
-}
-static double sampi_gpu_sampled_back(uint64_t from, uint64_t less)
-{
-    return sampi_add_to_product64((double)less / -SAMPI_GPU_STANDS, (double)from);
-}
-
-/* Makes the histogram of a sample: the first 32 tokens of each group of 1024, for 32 groups at once. */
-static void sampi_gpu_sample(const sampi_gpu_here *h)
-{
-    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint32_t n = p.v.n;
-    const float per_nat = sampi_gpu_fineness(h->st);
-    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
-    h->st->search.per_nat = per_nat;
-    h->st->search.by_score = false;
-    SAMPI_SIMD()
-    SAMPI_LANES for (int once = 0; once < 1; once++) /* without a loop gcc 12's device compiler fails */
-    {
-        float next[SAMPI_QUARTER];
-        sampi_gpu_read_each(&p.v, 0, SAMPI_GROUP, false, SAMPI_QUARTER, lane, next);
-        for (uint32_t base = 0; base < n; base += SAMPI_QUARTER * SAMPI_GROUP) {
-            float l[SAMPI_QUARTER];
-            uint32_t w[SAMPI_QUARTER];
-            SAMPI_OF_QUARTER l[k] = next[k];
-            sampi_gpu_read_each(&p.v, base + SAMPI_QUARTER * SAMPI_GROUP, SAMPI_GROUP, false, SAMPI_QUARTER, lane,
-                                next);
-            if (p.n_replay || p.cut) {
-                SAMPI_OF_QUARTER l[k] = sampi_gpu_replay(p.op, p.n_ops,
-                                                         base + (uint32_t)k * SAMPI_GROUP + (uint32_t)lane, l[k]);
-            } else {
-                sampi_gpu_scale_read(&p, SAMPI_QUARTER, l);
-            }
-            SAMPI_OF_QUARTER w[k] = sampi_gpu_nearly_weight(p.max, l[k]);
-            SAMPI_OF_QUARTER
-            {
-                const float x = (p.max - l[k]) * per_nat;
-                const uint32_t at = x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
-                if (!(l[k] >= -FLT_MAX)) continue;
-                __atomic_fetch_add(&count[at], (uint64_t)1, __ATOMIC_RELAXED);
-                __atomic_fetch_add(&mass[at], (uint64_t)w[k], __ATOMIC_RELAXED);
-            }
-        }
-    }
-}
-
-/* Returns how many buckets of the sample to go from one bucket until they hold `tokens` sampled tokens, at most `most`.
-   The function looks at 32 buckets at once. */
-static uint32_t sampi_gpu_reach_out(const uint64_t *count, bool down, uint32_t most, uint64_t tokens)
-{
-    uint64_t found = 0;
-    uint32_t far_ = 0;
-    while (far_ < most && found < tokens) {
-        const uint64_t before = found;
-        uint64_t all = 0;
-        uint32_t steps = SAMPI_WARP;
-        SAMPI_SIMD(reduction(+ : all) reduction(min : steps))
-        SAMPI_LANES
-        {
-            uint64_t x[SAMPI_WARP], run = before;
-            SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++)
-            {
-                const uint32_t at = sampi_gpu_min_of(far_ + k + 1, most);
-                x[k] = down ? count[at] : *(count - at);
-            }
-            SAMPI_AT_ONCE(32, x);
-            SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) run += x[k] & sampi_gpu_mask(k <= lane);
-            if (run >= tokens && (uint32_t)lane + 1 < steps) steps = (uint32_t)lane + 1;
-            all += lane == SAMPI_WARP - 1 ? run : 0;
-        }
-        found = all;
-        far_ = sampi_gpu_min_of(far_ + steps, most);
-    }
-    return far_;
-}
-
-/* Places a window of logits around the logit at which the running sum of the sample's mass exceeds t;
-   SAMPI_GPU_DECLINED if the sample has less mass. It consists of buckets of the sample, approximately: it may begin and
-   end at any logit. */
-static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
-{
-    const float max = h->st->max;
-    sampi_gpu_search *search = &h->st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
-    uint64_t left = (uint64_t)t;
-    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, &left);
-    const uint64_t aside = sampi_gpu_remaining(SAMPI_GPU_WIDTH / 2 / 32, count[middle] / 2);
-    const uint32_t from = middle - sampi_gpu_reach_out(count + middle, false, middle, aside);
-    const uint32_t upto = middle + sampi_gpu_reach_out(count + middle, true, SAMPI_BUCKETS - 1 - middle, aside);
-    const float floor = (float)((double)max - (double)(upto + 1) / (double)search->per_nat);
-    search->from = from;
-    search->upto = upto;
-    search->top = (float)((double)max - (double)from / (double)search->per_nat);
-    search->floor = !(floor >= -FLT_MAX) || upto + 1 == SAMPI_BUCKETS ? -FLT_MAX : floor;
-    return 1;
-}
-
-/* Decides whether the window's pass sums the draw's envelope too. It does if this top_p is followed by a draw, with
-   nothing but a temperature between them: then all tokens above the window take part in the draw, with logits that are
-   known now. */
+/* Decides whether the pass that lists the tokens around a prefix's end sums the draw's envelope too. It does if this
+   top_p is followed by a draw, with nothing but a temperature between them: then all tokens above take part in the
+   draw, with logits that are known now. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -174,81 +25,64 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
 }
 
-/* Asks for the pass over the row that lists a window of logits. Returns 0 always: a pass is needed. */
-static int sampi_gpu_ask_window(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint32_t tries = search->tries + 1;
-    const uint64_t lo = ~sampi_gpu_key(search->top, 0), hi = ~sampi_gpu_floor(search->floor);
-    uint32_t shift = 0;
-    while ((hi - lo) >> shift >= SAMPI_FINE) shift++;
-    sampi_gpu_clear(h->wide, h->code, SAMPI_FINE);
-    search->stage = SAMPI_SEARCH_WINDOW;
-    search->tries = tries;
-    search->lo = lo;
-    search->hi = hi;
-    search->shift = shift;
-    st->pass = SAMPI_PASS_WINDOW;
-    st->n_list = 0;
-    st->listed = st->overflown = st->listing = false;
-    sampi_gpu_look_ahead(h);
-    return 0;
-}
-
-/* Asks for a histogram of the codes in [lo, hi]. A first histogram has even buckets
-   of 1/64 nat, because codes of floats are not spread evenly; later ones have buckets of 2^shift codes, with the
-   smallest shift that fits. Returns 0 always: a pass is needed. */
-static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
+/* Begins a histogram of the codes in [lo, hi]. The first one, of all codes, has even buckets of 1/64 nat, because codes
+   of floats are not spread evenly; that of a bucket has up to SAMPI_FINE buckets of 2^shift codes.
+   It is cleared while no other team works on the row; the others see the zeros before they add, because the epoch is
+   raised in between. */
+static SAMPI_CALLED void sampi_gpu_begin_histogram(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint32_t n = even ? SAMPI_BUCKETS : SAMPI_FINE;
     uint32_t shift = even ? SAMPI_EVEN : 0;
-    while (!even && (hi - lo) >> shift >= SAMPI_BUCKETS) shift++;
-    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    while (!even && (hi - lo) >> shift >= SAMPI_FINE) shift++;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) mass[i + k * SAMPI_WARP] = count[i + k * SAMPI_WARP] = 0;
+    }
     search->lo = lo;
     search->hi = hi;
     search->shift = shift;
-    h->st->ahead = SAMPI_GPU_AHEAD_NO;
-    search->stage = SAMPI_SEARCH_HISTOGRAM;
-    h->st->pass = SAMPI_PASS_HIST;
+}
+
+/* Asks for the first histogram, of all possible codes: of any score, or from the first token's key to that of the
+   smallest logit. Returns 0 always: a pass is needed. */
+static int sampi_gpu_ask_histogram(const sampi_gpu_here *h, int32_t stage)
+{
+    sampi_gpu_state *st = h->st;
+    const uint64_t lo = st->search.by_score ? 0 : ~sampi_gpu_key(st->max, 0);
+    sampi_gpu_look_ahead(h);
+    st->search.counting = st->search.count > 1 || !st->search.mass || !st->ahead;
+    sampi_gpu_begin_histogram(h, lo, st->search.by_score ? sampi_bits(INFINITY) : ~SAMPI_GPU_ALL, true);
+    st->search.stage = stage;
+    st->pass = SAMPI_PASS_HIST;
     return 0;
 }
 
-/* Makes n and z known, for the prefix of a top_p. If a row has many teams, these make an exact histogram of it, which
-   has both (n counts only if min_keep could exceed it), and whose one bucket with the end is listed next. With few
-   teams, the histogram's atomics would take longer than a sample; but if the row is so flat that the list made with the
-   sums is surely too short, and that a sample has about the same shares of the mass, the sample's window is asked
-   for. */
-static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* Makes n and z known, for the prefix of a top_p, by the histogram of the whole row, which the search for the prefix
+   then begins with (n counts only if min_keep could exceed it). */
+static int sampi_gpu_require_shares(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const bool known_shares = st->shares_known, made = st->search.stage == SAMPI_SEARCH_SHARES;
-    const bool idle = st->search.stage == SAMPI_SEARCH_IDLE;
-    int known = sampi_gpu_require_max(h);
-    if (known != 1 || known_shares) return known;
+    const bool made = st->search.stage == SAMPI_SEARCH_SHARES;
+    const int known = sampi_gpu_require_max(h);
+    if (known != 1 || st->shares_known) return known;
+    if (st->sums_known || st->complete) return sampi_gpu_require_sums(h);
     if (made) {
         const uint64_t z = sampi_gpu_total(mass, SAMPI_BUCKETS);
-        const uint64_t n = step->u.cut.min_keep > 1 ? sampi_gpu_total(count, SAMPI_BUCKETS) : 1;
+        const uint64_t n = st->search.counting ? sampi_gpu_total(count, SAMPI_BUCKETS) : 1;
         sampi_gpu_meet(st);
         st->n = n, st->z = z;
         st->shares_known = true;
         return 1;
     }
-    if (idle && !st->sums_known && !st->complete && h->a->splits >= SAMPI_GPU_MANY) {
-        sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
-        st->search.stage = SAMPI_SEARCH_SHARES;
-        st->search.by_score = false;
-        st->search.mass = 1; /* weights are asked for */
-        return 0;
-    }
-    known = sampi_gpu_require_sums(h);
-    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
-    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
-    sampi_gpu_sample(h);
-    const uint64_t end = sampi_mulhi(sampi_share(step->u.cut.p), sampi_gpu_total(mass, SAMPI_BUCKETS));
-    if (sampi_gpu_place_window(h, (double)end) == 1) return sampi_gpu_ask_window(h);
-    return 0;
+    sampi_gpu_meet(st);
+    st->search.by_score = false;
+    st->search.mass = 1; /* weights are asked for */
+    st->search.count = step->u.cut.min_keep;
+    return sampi_gpu_ask_histogram(h, SAMPI_SEARCH_SHARES);
 }
 
 /* ---- by histograms ---- */
@@ -264,8 +98,8 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
     if (!search->by_score) return;
-    sampi_gpu_list_prefix(h, code, &upto);
-    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
+    sampi_gpu_list_prefix(h, h->st->n_list, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, h->st->n_list, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
     search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
@@ -318,27 +152,27 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 }
 
 /* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass and number are reached. Tokens before it are subtracted from what is still needed. If a draw's sums are
-   made with the prefix (st->ahead), the number of tokens before it matters only if a number is needed; else it is taken
-   as too many for a list. Returns how many tokens the bucket has. */
-static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
-                                      uint32_t n)
+   which mass and number are reached. Tokens before it are subtracted from what is still needed. Their number matters
+   only if a number is needed, or for the length of a list; if the histogram has none, it is taken as too many for a
+   list. */
+static void sampi_gpu_take_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     const float max = h->st->max;
     /* the prefix with a mass m ends where the running sum exceeds m - 1 */
     const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
     uint32_t bucket = 0, other = 0;
+    const uint32_t n = search->shift == SAMPI_EVEN ? SAMPI_BUCKETS : SAMPI_FINE;
     if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left); /* has at least one token */
     if (all_count > (all_mass > 0)) other = sampi_gpu_find(count, n, &count_left);
     const uint64_t mass_found = all_mass - 1 - mass_left;
-    const bool by_mass = all_mass && other <= bucket;
+    const bool by_mass = all_mass && other <= bucket, counting = search->counting;
     if (other > bucket) bucket = other;
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const bool counts = all_count > 1 || !h->st->ahead;
-    const uint64_t before = counts ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
+    const uint64_t before = counting ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
     const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
     sampi_gpu_meet(h->st); /* lanes have read the search */
     search->before = all_before + before;
@@ -346,26 +180,23 @@ static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *m
     search->mass = sampi_gpu_remaining(all_mass, mass_before);
     search->lo = lo;
     search->hi = hi;
-    return count[bucket];
 }
 
-/* Asks for a histogram of a bucket with more than SAMP_GPU_LIST tokens; if these share one code, which no histogram can
-   divide, the CPU samples the row. A smaller bucket's tokens are listed; that is not a list of the first tokens, so
-   listed stays false. There are at most seven histograms, because each range after the first has 2048 times fewer
-   codes. */
-static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
+/* Asks for a list of the tokens of the range that is searched, and a histogram of them. It is not a list of the first
+   tokens, so listed stays false. EDGE compares logits only, so a range that ends between tokens of one logit gets
+   BUCKET. There are at most seven, because each range has 512 times fewer codes. Returns 0 always. */
+static int sampi_gpu_ask_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    sampi_gpu_meet(st);    /* lanes have read n from a histogram */
-    if (n > SAMP_GPU_LIST) /* a further histogram, of the bucket */
-        return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
-                                       : SAMPI_GPU_DECLINED;
+    const uint64_t lo = search->lo, hi = search->hi;
+    const bool edge = st->ahead && (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
+    sampi_gpu_begin_histogram(h, lo, hi, false);
+    if (!edge) st->ahead = SAMPI_GPU_AHEAD_NO;
     search->stage = SAMPI_SEARCH_BUCKET;
-    st->pass = SAMPI_PASS_BUCKET;
+    st->pass = edge ? SAMPI_PASS_EDGE : SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
-    st->ahead = SAMPI_GPU_AHEAD_NO;
     return 0;
 }
 
@@ -375,19 +206,20 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     /* fewer tokens remain than are wanted: the prefix has no end */
-    if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
-        sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
+    if ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||
+        (search->counting && sampi_gpu_total(count, SAMPI_BUCKETS) < search->count)) {
         search->key = 0; /* all tokens */
         search->score = UINT64_MAX;
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
-    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS));
+    sampi_gpu_take_bucket(h);
+    return sampi_gpu_ask_bucket(h);
 }
 
 /* Searches the end of a prefix in the list of the first tokens, which is made if there is none. Returns 1 if the end is
-   known, SAMPI_GPU_DECLINED if windows or histograms must find it. Most prefixes end here: the sums have made a list
-   too, or one pass makes it. */
+   known, SAMPI_GPU_DECLINED if histograms must find it. Most prefixes end here: the sums have made a list too, or one
+   pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -412,39 +244,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
 }
 
-/* Asks for a window of logits by a sample of every 32nd token, in a row whose sums are known: the window is placed by
-   the mass beyond the prefix's end. If all remaining tokens fit a list, or the prefix does, a list is made instead.
-   Returns SAMPI_GPU_DECLINED if histograms must find the end. */
-static int sampi_gpu_first_window(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    if (search->mass == 0 || search->by_score) return SAMPI_GPU_DECLINED;
-    if (st->n <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, SAMPI_GPU_ALL);
-    const uint32_t tries = search->tries;
-    if (tries > 0) return SAMPI_GPU_DECLINED;
-    sampi_gpu_sample(h);
-    const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), st->z - search->mass);
-    if (sampi_gpu_place_window(h, t) != 1) return SAMPI_GPU_DECLINED;
-    sampi_gpu_look_ahead(h);
-    if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
-    search->tries = tries + 1;
-    const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
-    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list exists already, and the end was not in it */
-}
-
-/* Asks for another window of logits if the sample has one at t, where the end is now estimated; else for a histogram of
-   the codes from lo to hi. */
-static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
-{
-    if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
-    return sampi_gpu_search_window(h, lo, hi, even);
-}
-
-/* Adds the window's tokens of the prefix to the groups' sums of the envelope, which are then those of the draw. Tokens
+/* Adds the list's tokens of the prefix to the groups' sums of the envelope, which are then those of the draw. Tokens
    with changed logits are added when the draw begins, as always. */
-static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
+static SAMPI_CALLED void sampi_gpu_join_edge(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list, n_changed = h->job->n_ids;
@@ -462,8 +264,9 @@ static SAMPI_CALLED void sampi_gpu_join_window(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
-static void sampi_gpu_list_between(const sampi_gpu_here *h)
+/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. Returns
+   their number. */
+static SAMPI_CALLED uint32_t sampi_gpu_list_between(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -486,93 +289,46 @@ static void sampi_gpu_list_between(const sampi_gpu_here *h)
             code[to] = ~key[k];
         }
     }
-    const uint64_t n_found = *used;
+    const uint32_t n_found = (uint32_t)*used;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_found; i += SAMPI_WARP)
         w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
+    return n_found;
 }
 
-/* Finds the end of the prefix in one bucket of the histogram of a window or of an edge, whose tokens are in the
-   list. */
-static SAMPI_CALLED int sampi_gpu_end_in_window(const sampi_gpu_here *h)
+/* Finds the end of the prefix among the tokens of a bucket, which are in the list; if they were too many, the histogram
+   made with it leads to a smaller one; if they share one code, the CPU samples the row. Then the draw's sums are
+   complete; or the prefix itself is listed if it is short. In the order of scores tokens may share a code, and the whole
+   list is searched. */
+static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    const uint64_t n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE);
-    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
-    sampi_gpu_list_between(h);
-    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
+    const bool by_score = search->by_score, fits = st->n_list <= SAMP_GPU_LIST;
+    sampi_gpu_prefix p;
+    if (!fits && search->lo == search->hi) return SAMPI_GPU_DECLINED;
+    if (!fits || !by_score) sampi_gpu_take_bucket(h);
+    if (!fits) return sampi_gpu_ask_bucket(h);
     search->stage = SAMPI_SEARCH_LIST;
-    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
-    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+    if (by_score) {
+        sampi_gpu_list_codes(h, true, true);
+        sampi_gpu_search_list(h);
+        return 1;
+    }
+    const uint32_t n = sampi_gpu_list_between(h);
+    search->key = ~sampi_gpu_list_end(h, n, search->mass, search->count);
+    if (st->ahead) sampi_gpu_join_edge(h);
+    if (st->ahead || search->before > SAMP_GPU_LIST) return 1;
+    sampi_gpu_list_prefix(h, n, ~search->key, &p);
+    return search->before + p.count <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
-/* Takes over the histogram of the whole row: asks for the edge, the tokens of its bucket with the end, or, if these are
-   too many for a list, first for a histogram of the bucket. EDGE compares logits, so a bucket that ends between tokens
-   of one logit is left to the general search. */
-static int sampi_gpu_ask_edge(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    sampi_gpu_look_ahead(h);
-    const uint64_t n = sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS);
-    const uint64_t lo = search->lo, hi = search->hi;
-    const bool even = search->shift == SAMPI_EVEN, by_logits = (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
-    sampi_gpu_meet(st);
-    if (n > SAMP_GPU_LIST && even) {
-        sampi_gpu_search_window(h, lo, hi, false);
-        search->stage = SAMPI_SEARCH_SHARES;
-        return 0;
-    }
-    if (n > SAMP_GPU_LIST || !by_logits) return sampi_gpu_ask_bucket(h, n);
-    search->top = sampi_gpu_logit(~lo);
-    search->floor = sampi_gpu_logit(~hi);
-    sampi_gpu_ask_window(h);
-    search->stage = SAMPI_SEARCH_EDGE;
-    st->pass = SAMPI_PASS_EDGE;
-    return 0;
-}
-
-/* Takes over the result of a window of logits. Mostly the end of the prefix is in it: in one bucket of its histogram,
-   whose tokens are in the list. Else the end is above or below the window, and the sample shows how far. */
-static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
-{
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, upto = search->above_mass + search->in_mass;
-    const uint64_t lo = search->lo;
-    if (search->above_mass >= search->mass && search->above_count >= search->count) {
-        const uint64_t less = search->above_mass - search->mass;
-        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, search->from), less);
-        return sampi_gpu_next_window(h, t, ~sampi_gpu_key(st->max, 0), lo - 1, true);
-    }
-    const uint64_t end = ~SAMPI_GPU_ALL, mass_left = st->z - search->mass, mass_below = search->mass - upto;
-    const bool below = upto < search->mass, few = search->above_count + st->n_list < search->count;
-    const uint64_t mass_wanted = sampi_gpu_remaining(search->mass, search->above_mass);
-    const uint64_t count_wanted = sampi_gpu_remaining(search->count, search->above_count);
-    sampi_gpu_meet(st);
-    search->before = search->above_count;
-    search->mass = mass_wanted;
-    search->count = count_wanted;
-    if (below) {
-        const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
-        return sampi_gpu_next_window(h, t, lo, end, true);
-    }
-    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums are new */
-        sampi_gpu_sample(h);
-        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), mass_left);
-        return sampi_gpu_next_window(h, t, lo, end, true);
-    }
-    if (few) return sampi_gpu_search_window(h, lo, end, true);
-    return sampi_gpu_end_in_window(h);
-}
 /* Finds the shortest prefix with at least this mass and this number of tokens, or all tokens; search.key (and score)
-   are then the place of its last token. It searches first in the list of the first tokens; then, by mass, in windows;
-   then in all tokens by histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list.
-   Last it makes a list of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the
-   tokens that the sampler keeps are a complete list. Between passes search.stage records the progress; a step must ask
-   for the same prefix until it is found, and ask nothing else meanwhile. */
+   are then the place of its last token. It searches first in the list of the first tokens; then in all tokens by
+   histograms, of all codes, of one bucket's codes, and so on, until a bucket's tokens fit a list. Last it makes a list
+   of the prefix itself, if that is short and the draw's envelope is not summed yet, so that the tokens that the sampler
+   keeps are a complete list. Between passes search.stage records the progress; a step must ask for the same prefix
+   until it is found, and ask nothing else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -580,50 +336,26 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (search->stage == SAMPI_SEARCH_SHARES) {
-        const bool first = search->shift == SAMPI_EVEN;
+    const int32_t stage = search->stage;
+    if (stage == SAMPI_SEARCH_IDLE || stage == SAMPI_SEARCH_SHARES) {
         sampi_gpu_meet(st);
-        if (first) search->mass = mass, search->count = count, search->before = 0;
-        return sampi_gpu_ask_edge(h);
-    }
-    if (search->stage == SAMPI_SEARCH_EDGE && (known = sampi_gpu_end_in_window(h)) != 1) return known;
-    if (search->stage == SAMPI_SEARCH_WINDOW) { /* the pass for the window may have been asked for before
-                                                   these were known */
-        search->mass = mass;
-        search->count = count;
-        search->before = 0;
-        if ((known = sampi_gpu_search_in_window(h)) != 1) return known;
-    } else if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
         /* stored here: later calls continue this search whatever arguments they get */
-        search->mass = mass;
+        search->mass = mass || stage == SAMPI_SEARCH_IDLE ? mass : 1; /* a prefix has at least one token */
         search->count = count;
         search->before = 0;
+    }
+    if (stage == SAMPI_SEARCH_IDLE) {
         known = sampi_gpu_prefix_of_list(h);
-        if (known == SAMPI_GPU_DECLINED) known = sampi_gpu_first_window(h);
-        if (known == 1) search->tries = 0;
         if (known != SAMPI_GPU_DECLINED) return known;
-        /* all possible codes: of any score, or from the first token's key to that of the smallest logit */
-        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
-        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
+        return sampi_gpu_ask_histogram(h, SAMPI_SEARCH_HISTOGRAM);
     }
-    if (search->stage == SAMPI_SEARCH_HISTOGRAM) {
-        known = sampi_gpu_search_bucket(h);
-        if (known != 1) return known;
-    }
-    if (search->stage == SAMPI_SEARCH_BUCKET) {
-        sampi_gpu_prefix p;
-        sampi_gpu_list_codes(h, by_score, true);
-        sampi_gpu_search_list(h);
-        search->stage = SAMPI_SEARCH_LIST;
-        /* the length of the prefix: the tokens before the bucket, and those in it */
-        if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
-        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
-    }
+    if (stage == SAMPI_SEARCH_SHARES || stage == SAMPI_SEARCH_HISTOGRAM) known = sampi_gpu_search_bucket(h);
+    if (stage == SAMPI_SEARCH_BUCKET) known = sampi_gpu_end_in_bucket(h);
+    if (known != 1) return known;
     sampi_gpu_meet(st);
     search->stage = SAMPI_SEARCH_IDLE;
-    search->tries = 0;
     return 1;
 }
 

@@ -120,8 +120,7 @@ enum {
     SAMPI_PASS_GATHER, /* the list of tokens with keys >= floor */
     SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
-    SAMPI_PASS_WINDOW, /* sums of the row and of the tokens above a window of logits; the list of those in it */
-    SAMPI_PASS_EDGE,   /* the list and the histogram of a bucket's tokens; DRAW's sums of the tokens above them */
+    SAMPI_PASS_EDGE,   /* the same, and DRAW's sums of the tokens above them */
     SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */
     SAMPI_PASS_RACE,   /* gumbel: the best token of each lane */
     SAMPI_PASS_NONE    /* nothing: the row continues after a stop */
@@ -137,17 +136,14 @@ enum {
 /* Whether a pass has summed the draw's envelope before the draw asks for it; sampi_gpu_look_ahead decides that. */
 enum {
     SAMPI_GPU_AHEAD_NO,
-    SAMPI_GPU_AHEAD_ASKED, /* passes over windows of logits are to sum the envelope too */
+    SAMPI_GPU_AHEAD_ASKED, /* the pass that lists the end of a prefix is to sum the envelope too */
     SAMPI_GPU_AHEAD_MADE   /* args.sum has the envelope's sums for the draw */
 };
 
 /* The stages of a search for the last token of a prefix (the first tokens of an order). */
 enum {
     SAMPI_SEARCH_IDLE,      /* no search is running */
-    SAMPI_SEARCH_WINDOW,    /* a pass lists the tokens of a window of logits, in which a sample of the row
-                               has the end */
-    SAMPI_SEARCH_SHARES,    /* a pass computes the mass and count of each bucket of the whole row */
-    SAMPI_SEARCH_EDGE,      /* a pass lists the tokens of the one of these buckets that has the end */
+    SAMPI_SEARCH_SHARES,    /* as HISTOGRAM, of the whole row, before the prefix is asked for */
     SAMPI_SEARCH_HISTOGRAM, /* a pass computes the mass and count of each bucket */
     SAMPI_SEARCH_BUCKET,    /* a pass lists the tokens of the bucket that holds the end */
     SAMPI_SEARCH_LIST,      /* the end is known, and a pass lists all tokens up to it */
@@ -160,18 +156,13 @@ enum {
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* true: typical's order; false: the order of keys */
+    bool counting;        /* true: the histogram has counts; else only masses */
     uint64_t mass, count; /* mass (sum of weights) and number of tokens still needed from code lo on */
     uint64_t before;      /* number of tokens with codes below lo */
     uint64_t lo, hi;      /* the range that is searched, in codes of the order: a smaller code comes earlier */
     uint32_t shift;       /* a histogram's bucket has 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* for typical: the weighted mean of max - logit; a score is |max - logit - mean| */
     uint64_t key, score;  /* the result: key and score of the prefix's last token */
-    /* members of a window */
-    uint32_t tries;      /* how many windows were asked for */
-    float per_nat;       /* buckets of the sample per nat of logit */
-    uint32_t from, upto; /* the window's first and last bucket of the sample */
-    float top, floor;    /* the window's largest logit, and its smallest */
-    uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
 /* The state of a row: how far its chain has been run. The team (thread block) that ends a pass writes it, between its
@@ -258,7 +249,7 @@ typedef struct sampi_gpu_basis {
 /* One team's result of a pass; which sums it has depends on the pass. Teams do not add up each other's: the last one
    reads all parts, so no result shows the order of atomics. */
 typedef struct sampi_gpu_part {
-    uint64_t sum[6];
+    uint64_t sum[4];
     float max, low;
 } sampi_gpu_part;
 

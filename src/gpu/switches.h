@@ -68,7 +68,7 @@
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
 #define SAMPI_FOLD    512                                             /* maxima that a threshold is searched in */
 #define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
-#define SAMPI_FINE    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024)   /* buckets of a range (window) of logits */
+#define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");

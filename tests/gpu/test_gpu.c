@@ -814,8 +814,8 @@ static bool ties_of_few(void)
     return stage_free(&t, good, "ties of few");
 }
 
-/* A window of any width has at most the buckets that there is room for, and more than half of them. */
-static bool windows_fit(void)
+/* A histogram of any range has at most the buckets that there is room for, and more than half of them. */
+static bool histograms_fit(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -832,16 +832,14 @@ static bool windows_fit(void)
     for (int bits = 0; bits < 20 && good && !on_device && !no_kernels; bits++)
         for (int more = -1; more <= 1 && good; more++) {
             const sampi_gpu_here here = sampi_gpu_at(&t.gpu[0]->args, 0);
-            sampi_gpu_search *search = &here.st->search;
-            search->top = 8.0f;
-            search->floor = sampi_unkey(sampi_key(8.0f) - ((SAMPI_FINE << bits) + more));
-            sampi_gpu_ask_window(&here);
+            const sampi_gpu_search *search = &here.st->search;
+            sampi_gpu_begin_histogram(&here, 77, 77 + ((uint64_t)SAMPI_FINE << bits) + (uint64_t)more, false);
             uint64_t buckets = ((search->hi - search->lo) >> search->shift) + 1;
             good = buckets <= SAMPI_FINE && buckets > SAMPI_FINE / 2;
             if (!good) printf("  %d << %d, and %d: %" PRIu64 " buckets\n", (int)SAMPI_FINE, bits, more, buckets);
         }
     free_chains(&t, 1);
-    return stage_free(&t, good, "windows fit");
+    return stage_free(&t, good, "histograms fit");
 }
 
 /* Runs shares that end one unit before a prefix of the order. */
@@ -1996,7 +1994,7 @@ static bool running_sums(void)
     X(changed_at_the_end) \
     X(long_nuclei) \
     X(ties_of_few) \
-    X(windows_fit) \
+    X(histograms_fit) \
     X(cuts_to_the_unit) \
     X(rows_of_a_real_size)
 
