@@ -14,7 +14,7 @@
        gcc -O3 -fopenmp -foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80 -foffload-options=-lm
            -ffp-contract=off -fno-pie -no-pie main.c -lm
 
-       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0 };
+       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0, false };
        samp_gpu *gpu = samp_gpu_init(&config, &status);
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
@@ -119,21 +119,22 @@
    do not end it.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
-   bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
-   each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
+   by one thread at a time. With OpenMP there are five globals more than in sampling.h: the device that the kernels are
+   bound to, what they are bound to, where their teams copy it, and a probe's counters, which are written in a critical
+   section; and the verdict on each device (see samp_gpu_init), an atomic: if two threads make the first two contexts,
+   both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2721 gpu/prefix.h                     5222 gpu/device.h
-     152 gpu/api.h                        3107 gpu/choosing.h                   5384 gpu/contexts.h
-     290 gpu/switches.h                   3195 gpu/ending.h                     5542 gpu/steps.h
-     356 gpu/records.h                    3337 gpu/answers.h                    5632 gpu/where.h
-     630 gpu/ptx.h                        4102 samplers/plans.h                 5797 gpu/sending.h
-     679 gpu/elements.h                   4364 gpu/users.h                      6065 gpu/batch.h
-     932 gpu/passes.h                     4460 gpu/logprobs.h                   6351 gpu/results.h
-    1729 gpu/list.h                       4612 gpu/short.h                      6634 gpu/canary.h
-    2367 gpu/left.h                       4784 gpu/advance.h
-    2598 gpu/done.h                       5028 gpu/shapes.h
+       2 gpu/opening.h                    2737 gpu/prefix.h                     5264 gpu/device.h
+     153 gpu/api.h                        3123 gpu/choosing.h                   5528 gpu/contexts.h
+     305 gpu/switches.h                   3211 gpu/ending.h                     5701 gpu/steps.h
+     371 gpu/records.h                    3361 gpu/answers.h                    5791 gpu/where.h
+     646 gpu/ptx.h                        4126 samplers/plans.h                 5956 gpu/sending.h
+     695 gpu/elements.h                   4388 gpu/users.h                      6224 gpu/batch.h
+     948 gpu/passes.h                     4484 gpu/logprobs.h                   6521 gpu/results.h
+    1745 gpu/list.h                       4636 gpu/short.h                      6804 gpu/canary.h
+    2383 gpu/left.h                       4808 gpu/advance.h
+    2614 gpu/done.h                       5053 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -177,6 +178,8 @@ typedef struct samp_gpu_config {
     int32_t max_top_logprobs; /* the largest n_top (of log-probabilities) that the device serves; rows that
                                  ask for more run on the CPU; with 0 all rows that ask do. Range: 0 ..
                                  SAMP_MAX_TOP_LOGPROBS, and at most SAMP_GPU_LIST */
+    bool registered;          /* true: the device uses a piece of the context's host memory directly, if its
+                                 driver can: see samp_gpu_init; false: batches are copied */
 } samp_gpu_config;
 
 /* samp_gpu_available -- returns how many devices can be used. If 0, the calls below sample on the CPU. */
@@ -199,7 +202,17 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
               within 64 launches, no context of the process uses that device: each is made all the same, its name is
               "cpu", it samples on the CPU (rows that are on the device are fetched), and samp_gpu_plan gives the
               reason. The trial detects a device or a compiler that is always wrong, not one that is wrong now and then.
-              SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS. */
+              SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS.
+     Registered  With config->registered the host memory of a batch's arguments and results (64 bytes per row, in whole
+              64 KiB) is registered with NVIDIA's driver by cuMemHostRegister, which locks its pages; kernels then read
+              and write it themselves. A batch needs no copy if the device has all of its chains at the same places
+              from an earlier one, reads logits that are on the device, and has no mask and no log-probabilities. A
+              batch of more than 264 teams (thread blocks; mostly of more than 8 rows) copies its arguments, because
+              each team would read them from the host. The driver's functions are looked up in the library that libgomp
+              has loaded; nothing more is linked or loaded. If they are missing (a device of another maker) or refuse,
+              the context is made all the same, and copies: samp_gpu_perf then says registered 0. Tokens, states and
+              statuses are the same. With SAMP_GPU_HOST the memory counts as registered: it is the kernels' own. The
+              first context with registered memory has a trial of its own. Times on a device are not measured yet. */
 SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status);
 
 /* samp_gpu_free -- frees a context. NULL is allowed. */
@@ -264,6 +277,8 @@ typedef struct samp_gpu_perf_data {
     uint64_t n_launches; /* launches of kernels */
     uint64_t n_passes;   /* passes over rows */
     uint64_t n_kept;     /* rows whose chain was still on the device from an earlier batch */
+    uint64_t n_copies;   /* copies between host and device, of any kind */
+    uint64_t registered; /* bytes of host memory that the device uses directly; 0: none */
 } samp_gpu_perf_data;
 
 /* samp_gpu_perf -- returns the counts since the context was created. */
@@ -602,6 +617,7 @@ typedef struct sampi_gpu_args {
                                   tokens */
     sampi_gpu_state *state;     /* [rows] */
     sampi_gpu_result *result;   /* [rows] */
+    sampi_gpu_result *told;     /* [rows] the same in registered host memory; NULL: the host copies `result` */
     uint64_t *done;             /* [teams] the last pass a team has done: batch << 32 | epoch + 1 */
     uint32_t *hole;             /* [rows][groups * 32] one bit per token, set if its logit is changed */
     float *cell;                /* [rows][groups * 32] maxima of cells */
@@ -3197,11 +3213,11 @@ static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *ste
   The end of a row, for the host and the next batch: the result, the caller's token, the job updated by the token (its
      rules too), the state set to zero. */
 
-/* Writes the result, when the row is finished, or stops for a user's sampler. */
-static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+/* Writes the result of a row to r. */
+static SAMPI_CALLED void sampi_gpu_write_result(const sampi_gpu_here *h, sampi_gpu_result *r, int32_t status,
+                                                int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
-    sampi_gpu_result *r = &h->a->result[h->row];
     r->status = status;
     r->token = token;
     r->value = value;
@@ -3216,6 +3232,14 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
     r->batch = h->a->batch; /* the host reads it after the kernel; other teams after the next epoch has begun */
+}
+
+/* Writes the result, when the row is finished, or stops for a user's sampler. */
+static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+{
+    sampi_gpu_result *told = h->a->told;
+    sampi_gpu_write_result(h, h->a->result + h->row, status, token, value);
+    if (told) sampi_gpu_write_result(h, told + h->row, status, token, value);
 }
 
 /* Returns the rules of a step: those sent with the batch, or those in the row's own place. */
@@ -5021,6 +5045,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 #pragma omp declare target
 /* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. */
 static const sampi_gpu_args *sampi_gpu_bound;
+static sampi_gpu_args *sampi_gpu_near; /* [teams] where teams copy args that are in host memory; NULL: they are not */
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
 #endif
@@ -5065,6 +5090,9 @@ struct samp_gpu {
     int mode, device, host; /* mode; OpenMP's device numbers */
     char *block;            /* device memory; keep is 256 bytes more: see sampi_gpu_prepare_device */
     void *keep;
+    /* host memory that kernels may use too, its address for them, NULL if they may not, and each team's copy of args */
+    char *desk, *desk_there;
+    sampi_gpu_args *near_args;
     size_t job_at, data_at, mask_at, zeroed;
     bool unsure;                       /* true: a batch has failed, and the device may be in the middle of it */
     size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; the args follow rules and ids */
@@ -5096,6 +5124,8 @@ struct samp_gpu {
     char *raw;                  /* [max_vocab] elements */
     uint32_t n_jobs, n_rules, n_ids;
     uint32_t new_from, new_until; /* range of jobs that the device does not have */
+    uint32_t n_placed;            /* places of so many jobs are on the device as in the stage */
+    bool moved;                   /* a place of this batch is not */
 };
 
 /* ---- shapes ----
@@ -5159,12 +5189,22 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
+/* The desk, host memory that kernels may use: the args, then results. */
+enum { SAMPI_GPU_RESULTS_AT = 512, SAMPI_GPU_PAGE = 65536 };
+SAMPI_STATIC_ASSERT(sizeof(sampi_gpu_args) <= SAMPI_GPU_RESULTS_AT, "a warp reads the args in four words a lane");
+
+static size_t sampi_gpu_desk_size(const samp_gpu_config *c)
+{
+    const size_t used = SAMPI_GPU_RESULTS_AT + c->max_rows * sizeof(sampi_gpu_result), page = SAMPI_GPU_PAGE;
+    return c->registered ? (used + page - 1) & ~(page - 1) : used;
+}
+
 /* Returns the bytes per row of what log-probabilities are computed from. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
-   stage, logits, masks. */
-static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
+   stage, logits, masks, teams' args. */
+static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[4])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     const size_t teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
@@ -5208,6 +5248,8 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows, c->max_vocab * sampi_gpu_element_size(c->dtype));
     at[2] = used;
     sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    at[3] = used;
+    if (c->registered) sampi_gpu_reserve(base, &used, SAMPI_TEAMS_FEW, sizeof(sampi_gpu_args));
     return used;
 }
 
@@ -5215,7 +5257,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
     sampi_gpu_args args;
-    size_t zeroed, at[3];
+    size_t zeroed, at[4];
     return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
 }
 
@@ -5234,8 +5276,9 @@ SAMP_API int samp_gpu_available(void)
 }
 
 /* Copies n bytes from the host to the device. */
-static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
+static int sampi_gpu_put(samp_gpu *gpu, void *to, const void *from, size_t n)
 {
+    gpu->perf.n_copies++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE)
         return omp_target_memcpy(to, from, n, 0, 0, gpu->device, gpu->host) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
@@ -5246,8 +5289,9 @@ static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t
 }
 
 /* Copies n bytes from the device to the host: results, bases of log-probabilities, a list, a row for the CPU. */
-static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
+static int sampi_gpu_get(samp_gpu *gpu, void *to, const void *from, size_t n)
 {
+    gpu->perf.n_copies++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE)
         return omp_target_memcpy(to, from, n, 0, 0, gpu->host, gpu->device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
@@ -5255,6 +5299,77 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
     (void)gpu;
     memcpy(to, from, n);
     return SAMP_OK;
+}
+
+/* ---- registered host memory ----
+  Copies around a batch take about as long as its kernel. */
+
+#if SAMPI_OFFLOAD
+#include <dlfcn.h>
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+
+/* Gives a function of NVIDIA's driver, or NULL if that is not loaded. */
+static void sampi_gpu_find_function(const char *name, void *function, size_t size)
+{
+    void *driver = dlopen && dlsym && dlclose ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = driver ? dlsym(driver, name) : NULL;
+    if (driver) dlclose(driver);
+    memcpy(function, &found, size);
+}
+
+/* Registers n bytes of the desk; returns their address for the device, or NULL. libgomp has made its context current in
+   this thread, because it has just allocated the block; the first call checks that the block is of that context. */
+static char *sampi_gpu_take_desk(samp_gpu *gpu, size_t n)
+{
+    enum { DEVICE_MAP = 2 };
+    int (*range)(uint64_t *, size_t *, uint64_t), (*take)(void *, size_t, unsigned), (*release)(void *);
+    int (*address)(uint64_t *, void *, unsigned);
+    uint64_t at = 0;
+    size_t size = 0;
+    sampi_gpu_find_function("cuMemGetAddressRange_v2", &range, sizeof range);
+    sampi_gpu_find_function("cuMemHostRegister_v2", &take, sizeof take);
+    sampi_gpu_find_function("cuMemHostGetDevicePointer_v2", &address, sizeof address);
+    sampi_gpu_find_function("cuMemHostUnregister", &release, sizeof release);
+    if (!range || !take || !address || !release) return NULL;
+    if (range(&at, &size, (uint64_t)(uintptr_t)gpu->block) || take(gpu->desk, n, DEVICE_MAP)) return NULL;
+    if (address(&at, gpu->desk, 0) == 0) return (char *)(uintptr_t)at;
+    release(gpu->desk);
+    return NULL;
+}
+#endif
+
+/* Lets the kernels use the desk, if the config asks for it and they can. Kernels on the host can. */
+static void sampi_gpu_open_desk(samp_gpu *gpu)
+{
+    const size_t n = sampi_gpu_desk_size(&gpu->config);
+    if (!gpu->config.registered) return;
+    if (gpu->mode == SAMPI_GPU_ON_HOST) gpu->desk_there = gpu->desk;
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) gpu->desk_there = sampi_gpu_take_desk(gpu, n);
+#endif
+    if (!gpu->desk_there) return;
+    gpu->perf.registered = n;
+    gpu->args.told = (sampi_gpu_result *)(void *)(gpu->desk_there + SAMPI_GPU_RESULTS_AT);
+}
+
+/* Ends that, before the memory is freed. */
+static void sampi_gpu_close_desk(samp_gpu *gpu)
+{
+#if SAMPI_OFFLOAD
+    int (*release)(void *);
+    sampi_gpu_find_function("cuMemHostUnregister", &release, sizeof release);
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->desk_there) release(gpu->desk);
+#endif
+    gpu->desk_there = NULL;
+    gpu->perf.registered = 0;
+}
+
+/* Whether the batch's args are read from the desk: if its teams are few, as each reads them. */
+static bool sampi_gpu_is_direct(const samp_gpu *gpu)
+{
+    return gpu->desk_there && sampi_gpu_teams_of(&gpu->args) <= SAMPI_TEAMS_FEW;
 }
 
 /* Checks that n bytes of the caller's are in the device's memory. */
@@ -5287,6 +5402,29 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
+/* Copies the args from host memory to the team's own place. */
+static SAMPI_CALLED void sampi_gpu_take_args(const sampi_gpu_args *from, sampi_gpu_args *to)
+{
+    enum { WORDS = sizeof(sampi_gpu_args) / 4 };
+    typedef uint32_t __attribute__((may_alias)) word;
+    const word *x = (const word *)(const void *)from;
+    word *y = (word *)(void *)to;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint32_t w[4];
+        SAMPI_UNROLL(4) for (uint32_t i = 0; i < 4; i++)
+        {
+            w[i] = x[sampi_gpu_min_of(i * SAMPI_WARP + (uint32_t)lane, WORDS - 1)];
+        }
+        SAMPI_AT_ONCE(4, w);
+        SAMPI_UNROLL(4) for (uint32_t i = 0; i < 4; i++)
+        {
+            if (i * SAMPI_WARP + (uint32_t)lane < WORDS) y[i * SAMPI_WARP + (uint32_t)lane] = w[i];
+        }
+    }
+}
+
 /* A team's part of a launch: passes over its rows until they are finished, or until it has waited too long; or one pass
    if teams are not to wait. libgomp may give fewer teams than there are; with more rows than teams each takes several
    rows in turn. */
@@ -5295,6 +5433,10 @@ static void sampi_gpu_run_team(void)
     const sampi_gpu_args *a = sampi_gpu_bound;
     const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
     if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
+    if (a && sampi_gpu_near) {
+        sampi_gpu_take_args(a, sampi_gpu_near + first);
+        a = sampi_gpu_near + first;
+    }
     const uint32_t n = a ? sampi_gpu_teams_of(a) : 0;
     for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
@@ -5353,10 +5495,12 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 /* Launches the kernel once: passes over all rows. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
+    const bool direct = sampi_gpu_is_direct(gpu);
+    const char *at = direct ? gpu->desk_there : gpu->block + gpu->job_at + gpu->args_at;
+    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)at;
     gpu->perf.n_launches++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
-        const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
         static int bound_device = -1;
         const int device = gpu->device;
 #pragma omp critical(sampi_gpu)
@@ -5364,7 +5508,8 @@ static void sampi_gpu_launch(samp_gpu *gpu)
             if (sampi_gpu_bound != a || bound_device != device) {
                 sampi_gpu_bound = a;
                 bound_device = device;
-#pragma omp target update to(sampi_gpu_bound) device(device)
+                sampi_gpu_near = direct ? gpu->near_args : NULL;
+#pragma omp target update to(sampi_gpu_bound, sampi_gpu_near) device(device)
             }
             const uint32_t n = sampi_gpu_teams_of(&gpu->args);
             if (n <= SAMPI_TEAMS_ONE)
@@ -5377,7 +5522,6 @@ static void sampi_gpu_launch(samp_gpu *gpu)
         return;
     }
 #endif
-    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
     SAMPI_HOST_TEAMS(a, sampi_gpu_teams_of(a));
 }
 
@@ -5395,7 +5539,10 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
     SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
-    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    SAMPI_RESERVE(desk, char, sampi_gpu_desk_size(c) + (c->registered ? SAMPI_GPU_PAGE : 0));
+    const uintptr_t beyond = (uintptr_t)gpu->desk % SAMPI_GPU_PAGE;
+    if (base && c->registered && beyond) gpu->desk += SAMPI_GPU_PAGE - beyond;
+    if (base) gpu->result = (sampi_gpu_result *)(void *)(gpu->desk + SAMPI_GPU_RESULTS_AT);
     gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
                                                               sampi_gpu_basis_size((size_t)c->max_top_logprobs));
     SAMPI_RESERVE(row_of, uint32_t, rows);
@@ -5434,12 +5581,20 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
+/* Frees a context's memory on the device. */
+static void sampi_gpu_release_device(samp_gpu *gpu)
+{
+    sampi_gpu_release(gpu, gpu->keep);
+    sampi_gpu_release(gpu, gpu->block);
+    gpu->keep = gpu->block = NULL;
+    sampi_gpu_close_desk(gpu);
+}
+
 /* Frees also a context that create could not finish: pointers that were not set yet are NULL. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
-    sampi_gpu_release(gpu, gpu->keep);
-    sampi_gpu_release(gpu, gpu->block);
+    sampi_gpu_release_device(gpu);
     SAMP_FREE(gpu);
 }
 
@@ -5450,6 +5605,8 @@ static int sampi_gpu_zero(samp_gpu *gpu)
                                                                              supplies the zeros */
     int status = SAMP_OK;
     memset(gpu->stage, 0, step);
+    memset(gpu->desk, 0, sampi_gpu_desk_size(&gpu->config));
+    gpu->n_placed = 0;
     for (size_t i = 0; i < gpu->zeroed && !status; i += step)
         status = sampi_gpu_put(gpu, gpu->block + i, gpu->stage, gpu->zeroed - i < step ? gpu->zeroed - i : step);
     return status;
@@ -5458,12 +5615,14 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 /* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
-    size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
+    size_t zeroed, at[4], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
     gpu->block = (char *)sampi_gpu_alloc(gpu, size);
     gpu->keep = sampi_gpu_alloc(gpu, 256);
     if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
     sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
     gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
+    gpu->near_args = (sampi_gpu_args *)(void *)(gpu->block + at[3]);
+    sampi_gpu_open_desk(gpu);
     gpu->zeroed = zeroed;
     sampi_gpu_stage_size(gpu->config.max_rows, at);
     gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
@@ -5535,7 +5694,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu) { return gpu ? gp
 
 SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 {
-    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0, 0 };
+    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
     return gpu ? gpu->perf : none;
 }
 
@@ -6138,6 +6297,15 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
+/* Writes a job's place, and notes whether the device has another one. */
+static void sampi_gpu_set_place(samp_gpu *gpu, uint32_t j, size_t data_row)
+{
+    sampi_gpu_place *place = (sampi_gpu_place *)(void *)(gpu->stage + gpu->place_at) + j;
+    gpu->moved |= place->data_row != data_row || place->out_row != gpu->row_of[j];
+    place->data_row = data_row;
+    place->out_row = gpu->row_of[j];
+}
+
 /* Sends the rows for the device: their logits if they are in host memory, masks, and places (where each row's logits
    and token are). */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
@@ -6150,11 +6318,10 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     a->stride = gpu->config.data_on_device ? stride : l->n_vocab;
     a->mask = l->mask ? (const uint32_t *)(const void *)(gpu->block + gpu->mask_at) : NULL;
     a->mask_stride = words;
-    sampi_gpu_place *place = (sampi_gpu_place *)(void *)(gpu->stage + gpu->place_at);
+    gpu->moved = gpu->n_jobs > gpu->n_placed;
     for (uint32_t j = 0; j < gpu->n_jobs && !status; j++) {
         const size_t r = gpu->row_of[j], from = sampi_gpu_data_row(l, r);
-        place[j].data_row = gpu->config.data_on_device ? from : j;
-        place[j].out_row = (uint32_t)r;
+        sampi_gpu_set_place(gpu, j, gpu->config.data_on_device ? from : j);
         if (l->mask)
             status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
                                    words * 4);
@@ -6162,8 +6329,7 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
         uint32_t n = 1; /* neighbouring rows are sent together */
         while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
                sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
-            place[j + n].data_row = j + n;
-            place[j + n].out_row = gpu->row_of[j + n];
+            sampi_gpu_set_place(gpu, j + n, j + n);
             n++;
         }
         status = sampi_gpu_put(gpu, gpu->block + gpu->data_at + j * row, (const char *)l->data + from * stride * size,
@@ -6204,7 +6370,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
     gpu->args.id = (const int32_t *)(const void *)(device + from + rules);
     memcpy(gpu->stage + gpu->args_at, &gpu->args, sizeof gpu->args);
+    memcpy(gpu->desk, &gpu->args, sizeof gpu->args);
+    if (sampi_gpu_is_direct(gpu) && !any && !gpu->moved) return SAMP_OK;
     if (together) until = new_until;
+    if (gpu->n_placed < gpu->n_jobs) gpu->n_placed = gpu->n_jobs;
     int status = sampi_gpu_put(gpu, device + from, gpu->stage + from, until - from);
     if (any && !together && !status)
         status = sampi_gpu_put(gpu, device + new_from, gpu->stage + new_from, new_until - new_from);
@@ -6263,7 +6432,7 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
 
 /* Checks what a user's sampler has left of n tokens, for call_user. *token becomes the token that it has chosen as the
    chain's last sampler, else it stays -1. */
-static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
+static int sampi_gpu_judge_user(samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
                                 int32_t *token)
 {
     samp_token_data_array cur = { gpu->candidate, data->size, data->selected, false };
@@ -6314,6 +6483,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
     /* the size is written first, and then the row becomes unfinished again */
+    gpu->result[job].batch = none;
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
@@ -6328,7 +6498,7 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         launched += n;
         /* no row needs so many launches: the device does not work, and this loop must end */
         if (launched > gpu->most) return SAMP_E_DEVICE;
-        if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
+        if (!gpu->desk_there && sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
@@ -6481,7 +6651,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
 }
 
 /* Copies the bases of all jobs' log-probabilities (maximum, sum, ranks) at once, which are packed for this batch. */
-static int sampi_gpu_get_basis(const samp_gpu *gpu)
+static int sampi_gpu_get_basis(samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
 }
@@ -6935,7 +7105,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
 static int sampi_canary_sing(const samp_gpu *like)
 {
     const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
-                                     SAMPI_CANARY_TOP };
+                                     SAMPI_CANARY_TOP, like->config.registered };
     const size_t n_data = (size_t)SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB;
     int status, found = SAMPI_CANARY_NO_MEMORY;
     sampi_canary *c = (sampi_canary *)SAMP_MALLOC(sizeof *c + n_data * (sizeof(double) + sizeof(float)));
@@ -6961,12 +7131,12 @@ static int sampi_canary_sing(const samp_gpu *like)
 /* Returns the verdict, from memory or by a trial. If two threads make it at the same time, it is the same. */
 static int sampi_canary_verdict(const samp_gpu *gpu)
 {
-    static int32_t verdict[SAMPI_CANARY_DEVICES];
-    const int32_t at = gpu->config.device - SAMP_GPU_HOST;
-    int32_t found = at < SAMPI_CANARY_DEVICES ? SAMPI_INT_GET(&verdict[at]) : SAMPI_CANARY_UNKNOWN;
+    static int32_t verdict[2 * SAMPI_CANARY_DEVICES];
+    const int32_t at = 2 * (gpu->config.device - SAMP_GPU_HOST) + gpu->config.registered;
+    int32_t found = at < 2 * SAMPI_CANARY_DEVICES ? SAMPI_INT_GET(&verdict[at]) : SAMPI_CANARY_UNKNOWN;
     if (found != SAMPI_CANARY_UNKNOWN) return found;
     found = sampi_canary_sing(gpu);
-    if (at < SAMPI_CANARY_DEVICES && found != SAMPI_CANARY_NO_MEMORY) SAMPI_INT_PUT(&verdict[at], found);
+    if (at < 2 * SAMPI_CANARY_DEVICES && found != SAMPI_CANARY_NO_MEMORY) SAMPI_INT_PUT(&verdict[at], found);
     return found;
 }
 
@@ -6982,9 +7152,7 @@ static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
     if (verdict >= SAMPI_CANARY_ROW) sampi_put(&t, sampi_canary_name[verdict - SAMPI_CANARY_ROW]);
     gpu->why[t.len] = 0;
     sampi_gpu_give_name(gpu);
-    sampi_gpu_release(gpu, gpu->keep);
-    sampi_gpu_release(gpu, gpu->block);
-    gpu->keep = gpu->block = NULL;
+    sampi_gpu_release_device(gpu);
 }
 
 SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status)

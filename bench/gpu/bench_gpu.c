@@ -152,7 +152,8 @@ static const char *name_of_chain(int chain)
 
 /* ---- the device ---- */
 
-static int where; /* a device number: SAMP_GPU_HOST or 0 */
+static int where;       /* a device number: SAMP_GPU_HOST or 0 */
+static bool registered; /* contexts have registered host memory */
 
 static void *device_memory(size_t n)
 {
@@ -308,7 +309,7 @@ static void count_passes_of(samp_gpu *gpu, const samp_logits *l, int kind, int c
 static void count_passes(void)
 {
     enum { N_VOCAB = 128256 };
-    samp_gpu_config config = { where, 1, N_VOCAB, SAMP_F32, true, false, 0 };
+    samp_gpu_config config = { where, 1, N_VOCAB, SAMP_F32, true, false, 0, registered };
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_logits l;
     memset(&l, 0, sizeof l);
@@ -352,7 +353,7 @@ static void run_stages(samp_gpu *gpu, samp_sampler **chains, const samp_logits *
 static void host_work(const char *name, float repeat)
 {
     enum { N_VOCAB = 2048 };
-    samp_gpu_config config = { SAMP_GPU_HOST, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
+    samp_gpu_config config = { SAMP_GPU_HOST, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0, registered };
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_sampler *chains[MAX_ROWS];
     samp_token token[MAX_ROWS];
@@ -389,7 +390,7 @@ static void time_stages(size_t n_rows, int kind, int chain)
 {
     enum { N_VOCAB = 128256 };
     static const char *const name[STAGES] = { "chains", "copies to it", "kernel", "empty kernel, results", "tokens" };
-    samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
+    samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0, registered };
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_sampler *chains[MAX_ROWS];
     samp_token token[MAX_ROWS];
@@ -424,7 +425,7 @@ static void time_stages(size_t n_rows, int kind, int chain)
 static void run_for_model(void)
 {
     enum { N_VOCAB = 128256, TIMES = 4 };
-    const samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
+    const samp_gpu_config config = { where, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0, registered };
     const size_t size = (size_t)MAX_ROWS * N_VOCAB * sizeof(float);
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     float *x = (float *)memory(size);
@@ -472,6 +473,7 @@ int main(int argc, char **argv)
         stages |= !strcmp(argv[i], "--stages");
         model |= !strcmp(argv[i], "--model");
         only.with_long |= !strcmp(argv[i], "--long");
+        registered |= !strcmp(argv[i], "--registered");
         if (!strcmp(argv[i], "--host")) where = SAMP_GPU_HOST;
         if (i + 1 == argc) continue;
         if (!strcmp(argv[i], "--rows")) only.rows = atoi(argv[i + 1]);
@@ -516,14 +518,15 @@ int main(int argc, char **argv)
             make_rows(x, most, b.n_vocab, kind);
             for (int d = 0; d < COUNT(dtype_of); d++) {
                 if (!is_wanted(only.dtype, d)) continue;
-                samp_gpu_config config = { where, MAX_ROWS, b.n_vocab, dtype_of[d], true, false, 0 };
+                samp_gpu_config config = { where, MAX_ROWS, b.n_vocab, dtype_of[d], true, false, 0, registered };
                 int status;
                 b.dtype = dtype_of[d];
                 b.gpu = samp_gpu_init(&config, &status);
                 if (!b.gpu) fail(samp_strerror(status));
                 if (v == (quick ? 1 : 0) && kind == 0 && d == 0)
-                    printf("%s, %zu bytes of device memory for %d rows of %zu\n", samp_gpu_device_name(b.gpu),
-                           samp_gpu_size(&config), MAX_ROWS, b.n_vocab);
+                    printf("%s, %zu bytes of device memory for %d rows of %zu, %llu of host memory registered\n",
+                           samp_gpu_device_name(b.gpu), samp_gpu_size(&config), MAX_ROWS, b.n_vocab,
+                           (unsigned long long)samp_gpu_perf(b.gpu).registered);
                 b.host = memory(n * sizeof *x);
                 b.row = (float *)memory(b.n_vocab * sizeof *b.row);
                 b.device = device_memory(n * sizeof *x);

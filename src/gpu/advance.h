@@ -257,6 +257,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 /* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a
    launch with arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
+static sampi_gpu_args *sampi_gpu_near; /* [teams] where teams copy args that are in host memory; NULL: they are not */
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
 #endif

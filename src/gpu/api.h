@@ -25,6 +25,8 @@ typedef struct samp_gpu_config {
     int32_t max_top_logprobs; /* the largest n_top (of log-probabilities) that the device serves; rows that
                                  ask for more run on the CPU; with 0 all rows that ask do. Range: 0 ..
                                  SAMP_MAX_TOP_LOGPROBS, and at most SAMP_GPU_LIST */
+    bool registered;          /* true: the device uses a piece of the context's host memory directly, if its
+                                 driver can: see samp_gpu_init; false: batches are copied */
 } samp_gpu_config;
 
 /* samp_gpu_available -- returns how many devices can be used. If 0, the calls below sample on the CPU. */
@@ -47,7 +49,17 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
               within 64 launches, no context of the process uses that device: each is made all the same, its name is
               "cpu", it samples on the CPU (rows that are on the device are fetched), and samp_gpu_plan gives the
               reason. The trial detects a device or a compiler that is always wrong, not one that is wrong now and then.
-              SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS. */
+              SAMP_GPU_HOST has no trial. The trial cannot handle a kernel that never ends or that fails: see ERRORS.
+     Registered  With config->registered the host memory of a batch's arguments and results (64 bytes per row, in whole
+              64 KiB) is registered with NVIDIA's driver by cuMemHostRegister, which locks its pages; kernels then read
+              and write it themselves. A batch needs no copy if the device has all of its chains at the same places
+              from an earlier one, reads logits that are on the device, and has no mask and no log-probabilities. A
+              batch of more than 264 teams (thread blocks; mostly of more than 8 rows) copies its arguments, because
+              each team would read them from the host. The driver's functions are looked up in the library that libgomp
+              has loaded; nothing more is linked or loaded. If they are missing (a device of another maker) or refuse,
+              the context is made all the same, and copies: samp_gpu_perf then says registered 0. Tokens, states and
+              statuses are the same. With SAMP_GPU_HOST the memory counts as registered: it is the kernels' own. The
+              first context with registered memory has a trial of its own. Times on a device are not measured yet. */
 SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status);
 
 /* samp_gpu_free -- frees a context. NULL is allowed. */
@@ -112,6 +124,8 @@ typedef struct samp_gpu_perf_data {
     uint64_t n_launches; /* launches of kernels */
     uint64_t n_passes;   /* passes over rows */
     uint64_t n_kept;     /* rows whose chain was still on the device from an earlier batch */
+    uint64_t n_copies;   /* copies between host and device, of any kind */
+    uint64_t registered; /* bytes of host memory that the device uses directly; 0: none */
 } samp_gpu_perf_data;
 
 /* samp_gpu_perf -- returns the counts since the context was created. */

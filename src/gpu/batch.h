@@ -79,6 +79,15 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
+/* Writes a job's place, and notes whether the device has another one. */
+static void sampi_gpu_set_place(samp_gpu *gpu, uint32_t j, size_t data_row)
+{
+    sampi_gpu_place *place = (sampi_gpu_place *)(void *)(gpu->stage + gpu->place_at) + j;
+    gpu->moved |= place->data_row != data_row || place->out_row != gpu->row_of[j];
+    place->data_row = data_row;
+    place->out_row = gpu->row_of[j];
+}
+
 /* Sends the rows for the device: their logits if they are in host memory, masks, and places (where each row's logits
    and token are). On the device such logits are packed; logits that are there already stay in place. Places are written
    to the stage for all jobs, also kept ones, because the next batch may have another order of rows; upload_stage sends
@@ -93,11 +102,10 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     a->stride = gpu->config.data_on_device ? stride : l->n_vocab;
     a->mask = l->mask ? (const uint32_t *)(const void *)(gpu->block + gpu->mask_at) : NULL;
     a->mask_stride = words;
-    sampi_gpu_place *place = (sampi_gpu_place *)(void *)(gpu->stage + gpu->place_at);
+    gpu->moved = gpu->n_jobs > gpu->n_placed;
     for (uint32_t j = 0; j < gpu->n_jobs && !status; j++) {
         const size_t r = gpu->row_of[j], from = sampi_gpu_data_row(l, r);
-        place[j].data_row = gpu->config.data_on_device ? from : j;
-        place[j].out_row = (uint32_t)r;
+        sampi_gpu_set_place(gpu, j, gpu->config.data_on_device ? from : j);
         if (l->mask)
             status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
                                    words * 4);
@@ -105,8 +113,7 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
         uint32_t n = 1; /* neighbouring rows are sent together */
         while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
                sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
-            place[j + n].data_row = j + n;
-            place[j + n].out_row = gpu->row_of[j + n];
+            sampi_gpu_set_place(gpu, j + n, j + n);
             n++;
         }
         status = sampi_gpu_put(gpu, gpu->block + gpu->data_at + j * row, (const char *)l->data + from * stride * size,
@@ -131,7 +138,8 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 
 /* Sends what the device does not have: rules, ids, args (addresses) and places, which come before the jobs; and of the
    jobs (chains) the new ones, as one range from the first to the last. The args are written to the stage last, because
-   they contain where the rules are. It takes one copy, or two if there are many kept jobs before the new ones. */
+   they contain where the rules are. It takes one copy, or two if there are many kept jobs before the new ones; none if
+   the teams read the args on the desk, and the device has all else. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes; fewer take as long */
@@ -149,7 +157,10 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
     gpu->args.id = (const int32_t *)(const void *)(device + from + rules);
     memcpy(gpu->stage + gpu->args_at, &gpu->args, sizeof gpu->args);
+    memcpy(gpu->desk, &gpu->args, sizeof gpu->args);
+    if (sampi_gpu_is_direct(gpu) && !any && !gpu->moved) return SAMP_OK;
     if (together) until = new_until;
+    if (gpu->n_placed < gpu->n_jobs) gpu->n_placed = gpu->n_jobs;
     int status = sampi_gpu_put(gpu, device + from, gpu->stage + from, until - from);
     if (any && !together && !status)
         status = sampi_gpu_put(gpu, device + new_from, gpu->stage + new_from, new_until - new_from);
@@ -216,7 +227,7 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
    chain's last sampler, else it stays -1. The arrays are on the device, where sampi_gpu_repack checks them. Only those
    of a last sampler are read and checked here, because its row does not continue: as the CPU checks what apply leaves,
    and, if a sampler after it is off, as that one does (checked). */
-static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
+static int sampi_gpu_judge_user(samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
                                 int32_t *token)
 {
     samp_token_data_array cur = { gpu->candidate, data->size, data->selected, false };
@@ -269,6 +280,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
     /* the size is written first, and then the row becomes unfinished again */
+    gpu->result[job].batch = none;
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
@@ -287,7 +299,7 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         launched += n;
         /* no row needs so many launches: the device does not work, and this loop must end */
         if (launched > gpu->most) return SAMP_E_DEVICE;
-        if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
+        if (!gpu->desk_there && sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = waiting = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {

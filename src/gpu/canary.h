@@ -2,7 +2,7 @@
    The trial of a device. The first context of a device makes it compute what the CPU can check: vectors of the kernels'
    arithmetic, and four small batches whose rows together need every kind of pass and every sampler that has a step. If
    anything differs, no context of the process gives rows to that device: they are sampled on the CPU, and samp_gpu_plan
-   says why. The verdict is made once for each device. samp_gpu_init, at the end, begins the trial. */
+   says why. The verdict is made once for each device, and once more with registered memory. samp_gpu_init, at the end, begins the trial. */
 
 #if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)
@@ -311,7 +311,7 @@ static int sampi_canary_batch(sampi_canary *c, int batch)
 static int sampi_canary_sing(const samp_gpu *like)
 {
     const samp_gpu_config config = { like->config.device, SAMPI_CANARY_N, SAMPI_CANARY_VOCAB, SAMP_F64, false, false,
-                                     SAMPI_CANARY_TOP };
+                                     SAMPI_CANARY_TOP, like->config.registered };
     const size_t n_data = (size_t)SAMPI_CANARY_SHAPES * SAMPI_CANARY_VOCAB;
     int status, found = SAMPI_CANARY_NO_MEMORY;
     sampi_canary *c = (sampi_canary *)SAMP_MALLOC(sizeof *c + n_data * (sizeof(double) + sizeof(float)));
@@ -337,12 +337,12 @@ static int sampi_canary_sing(const samp_gpu *like)
 /* Returns the verdict, from memory or by a trial. If two threads make it at the same time, it is the same. */
 static int sampi_canary_verdict(const samp_gpu *gpu)
 {
-    static int32_t verdict[SAMPI_CANARY_DEVICES];
-    const int32_t at = gpu->config.device - SAMP_GPU_HOST;
-    int32_t found = at < SAMPI_CANARY_DEVICES ? SAMPI_INT_GET(&verdict[at]) : SAMPI_CANARY_UNKNOWN;
+    static int32_t verdict[2 * SAMPI_CANARY_DEVICES];
+    const int32_t at = 2 * (gpu->config.device - SAMP_GPU_HOST) + gpu->config.registered;
+    int32_t found = at < 2 * SAMPI_CANARY_DEVICES ? SAMPI_INT_GET(&verdict[at]) : SAMPI_CANARY_UNKNOWN;
     if (found != SAMPI_CANARY_UNKNOWN) return found;
     found = sampi_canary_sing(gpu);
-    if (at < SAMPI_CANARY_DEVICES && found != SAMPI_CANARY_NO_MEMORY) SAMPI_INT_PUT(&verdict[at], found);
+    if (at < 2 * SAMPI_CANARY_DEVICES && found != SAMPI_CANARY_NO_MEMORY) SAMPI_INT_PUT(&verdict[at], found);
     return found;
 }
 
@@ -358,9 +358,7 @@ static void sampi_gpu_distrust(samp_gpu *gpu, int verdict)
     if (verdict >= SAMPI_CANARY_ROW) sampi_put(&t, sampi_canary_name[verdict - SAMPI_CANARY_ROW]);
     gpu->why[t.len] = 0;
     sampi_gpu_give_name(gpu);
-    sampi_gpu_release(gpu, gpu->keep);
-    sampi_gpu_release(gpu, gpu->block);
-    gpu->keep = gpu->block = NULL;
+    sampi_gpu_release_device(gpu);
 }
 
 SAMP_API samp_gpu *samp_gpu_init(const samp_gpu_config *config, int *status)

@@ -15,7 +15,10 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
     SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
-    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    SAMPI_RESERVE(desk, char, sampi_gpu_desk_size(c) + (c->registered ? SAMPI_GPU_PAGE : 0));
+    const uintptr_t beyond = (uintptr_t)gpu->desk % SAMPI_GPU_PAGE;
+    if (base && c->registered && beyond) gpu->desk += SAMPI_GPU_PAGE - beyond;
+    if (base) gpu->result = (sampi_gpu_result *)(void *)(gpu->desk + SAMPI_GPU_RESULTS_AT);
     gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
                                                               sampi_gpu_basis_size((size_t)c->max_top_logprobs));
     SAMPI_RESERVE(row_of, uint32_t, rows);
@@ -54,13 +57,21 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
+/* Frees a context's memory on the device. */
+static void sampi_gpu_release_device(samp_gpu *gpu)
+{
+    sampi_gpu_release(gpu, gpu->keep);
+    sampi_gpu_release(gpu, gpu->block);
+    gpu->keep = gpu->block = NULL;
+    sampi_gpu_close_desk(gpu);
+}
+
 /* Frees also a context that create could not finish: pointers that were not set yet are NULL. sampi_gpu_bound may still
    point to its args; it is not read before the next launch, which sets it. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
-    sampi_gpu_release(gpu, gpu->keep);
-    sampi_gpu_release(gpu, gpu->block);
+    sampi_gpu_release_device(gpu);
     SAMP_FREE(gpu);
 }
 
@@ -72,6 +83,8 @@ static int sampi_gpu_zero(samp_gpu *gpu)
                                                                              supplies the zeros */
     int status = SAMP_OK;
     memset(gpu->stage, 0, step);
+    memset(gpu->desk, 0, sampi_gpu_desk_size(&gpu->config));
+    gpu->n_placed = 0;
     for (size_t i = 0; i < gpu->zeroed && !status; i += step)
         status = sampi_gpu_put(gpu, gpu->block + i, gpu->stage, gpu->zeroed - i < step ? gpu->zeroed - i : step);
     return status;
@@ -83,12 +96,14 @@ static int sampi_gpu_zero(samp_gpu *gpu)
    for steps; the first batch widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
-    size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
+    size_t zeroed, at[4], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
     gpu->block = (char *)sampi_gpu_alloc(gpu, size);
     gpu->keep = sampi_gpu_alloc(gpu, 256);
     if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
     sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
     gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
+    gpu->near_args = (sampi_gpu_args *)(void *)(gpu->block + at[3]);
+    sampi_gpu_open_desk(gpu);
     gpu->zeroed = zeroed;
     sampi_gpu_stage_size(gpu->config.max_rows, at);
     gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
@@ -162,6 +177,6 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu) { return gpu ? gp
 
 SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 {
-    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0, 0 };
+    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
     return gpu ? gpu->perf : none;
 }

@@ -15,8 +15,9 @@ SAMP_API int samp_gpu_available(void)
 /* Copies n bytes from the host to the device. Every byte that crosses goes through this function or the next. Both
    return when the copy is done, so a buffer may be reused at once, and a kernel begins after all copies before it. A
    copy that fails returns a status; a kernel that fails ends the process. */
-static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
+static int sampi_gpu_put(samp_gpu *gpu, void *to, const void *from, size_t n)
 {
+    gpu->perf.n_copies++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE)
         return omp_target_memcpy(to, from, n, 0, 0, gpu->device, gpu->host) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
@@ -27,8 +28,9 @@ static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t
 }
 
 /* Copies n bytes from the device to the host: results, bases of log-probabilities, a list, a row for the CPU. */
-static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
+static int sampi_gpu_get(samp_gpu *gpu, void *to, const void *from, size_t n)
 {
+    gpu->perf.n_copies++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE)
         return omp_target_memcpy(to, from, n, 0, 0, gpu->host, gpu->device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
@@ -36,6 +38,81 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
     (void)gpu;
     memcpy(to, from, n);
     return SAMP_OK;
+}
+
+/* ---- registered host memory ----
+   Copies around a batch take about as long as its kernel. If the config asks for it, the desk, a piece of the context's
+   host memory, is registered with NVIDIA's driver: kernels then read a batch's args there and write its results there.
+   gcc 12's OpenMP has no call for that, so the driver's functions are looked up in the library that libgomp has loaded.
+   If anything is missing or refused, desk_there stays NULL, and the context copies. */
+
+#if SAMPI_OFFLOAD
+#include <dlfcn.h>
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+
+/* Gives a function of NVIDIA's driver, or NULL if that is not loaded. */
+static void sampi_gpu_find_function(const char *name, void *function, size_t size)
+{
+    void *driver = dlopen && dlsym && dlclose ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = driver ? dlsym(driver, name) : NULL;
+    if (driver) dlclose(driver);
+    memcpy(function, &found, size);
+}
+
+/* Registers n bytes of the desk; returns their address for the device, or NULL. libgomp has made its context current
+   in this thread, because it has just allocated the block; the first call checks that the block is of that context. */
+static char *sampi_gpu_take_desk(samp_gpu *gpu, size_t n)
+{
+    enum { DEVICE_MAP = 2 };
+    int (*range)(uint64_t *, size_t *, uint64_t), (*take)(void *, size_t, unsigned), (*release)(void *);
+    int (*address)(uint64_t *, void *, unsigned);
+    uint64_t at = 0;
+    size_t size = 0;
+    sampi_gpu_find_function("cuMemGetAddressRange_v2", &range, sizeof range);
+    sampi_gpu_find_function("cuMemHostRegister_v2", &take, sizeof take);
+    sampi_gpu_find_function("cuMemHostGetDevicePointer_v2", &address, sizeof address);
+    sampi_gpu_find_function("cuMemHostUnregister", &release, sizeof release);
+    if (!range || !take || !address || !release) return NULL;
+    if (range(&at, &size, (uint64_t)(uintptr_t)gpu->block) || take(gpu->desk, n, DEVICE_MAP)) return NULL;
+    if (address(&at, gpu->desk, 0) == 0) return (char *)(uintptr_t)at;
+    release(gpu->desk);
+    return NULL;
+}
+#endif
+
+/* Lets the kernels use the desk, if the config asks for it and they can. Kernels on the host can. */
+static void sampi_gpu_open_desk(samp_gpu *gpu)
+{
+    const size_t n = sampi_gpu_desk_size(&gpu->config);
+    if (!gpu->config.registered) return;
+    if (gpu->mode == SAMPI_GPU_ON_HOST) gpu->desk_there = gpu->desk;
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) gpu->desk_there = sampi_gpu_take_desk(gpu, n);
+#endif
+    if (!gpu->desk_there) return;
+    gpu->perf.registered = n;
+    gpu->args.told = (sampi_gpu_result *)(void *)(gpu->desk_there + SAMPI_GPU_RESULTS_AT);
+}
+
+/* Ends that, before the memory is freed. The block is freed first: libgomp then has its context current in this
+   thread. */
+static void sampi_gpu_close_desk(samp_gpu *gpu)
+{
+#if SAMPI_OFFLOAD
+    int (*release)(void *);
+    sampi_gpu_find_function("cuMemHostUnregister", &release, sizeof release);
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->desk_there) release(gpu->desk);
+#endif
+    gpu->desk_there = NULL;
+    gpu->perf.registered = 0;
+}
+
+/* Whether the batch's args are read from the desk: if its teams are few, as each reads them. */
+static bool sampi_gpu_is_direct(const samp_gpu *gpu)
+{
+    return gpu->desk_there && sampi_gpu_teams_of(&gpu->args) <= SAMPI_TEAMS_FEW;
 }
 
 /* Checks that n bytes of the caller's are in the device's memory. A kernel that reads elsewhere ends the process; a
@@ -75,6 +152,30 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
         }
 }
 
+/* Copies the args from host memory to the team's own place. A team would otherwise wait for the host's memory after
+   each fence; here all words are read at once. */
+static SAMPI_CALLED void sampi_gpu_take_args(const sampi_gpu_args *from, sampi_gpu_args *to)
+{
+    enum { WORDS = sizeof(sampi_gpu_args) / 4 };
+    typedef uint32_t __attribute__((may_alias)) word;
+    const word *x = (const word *)(const void *)from;
+    word *y = (word *)(void *)to;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint32_t w[4];
+        SAMPI_UNROLL(4) for (uint32_t i = 0; i < 4; i++)
+        {
+            w[i] = x[sampi_gpu_min_of(i * SAMPI_WARP + (uint32_t)lane, WORDS - 1)];
+        }
+        SAMPI_AT_ONCE(4, w);
+        SAMPI_UNROLL(4) for (uint32_t i = 0; i < 4; i++)
+        {
+            if (i * SAMPI_WARP + (uint32_t)lane < WORDS) y[i * SAMPI_WARP + (uint32_t)lane] = w[i];
+        }
+    }
+}
+
 /* A team's part of a launch: passes over its rows until they are finished, or until it has waited too long; or one pass
    if teams are not to wait. libgomp may give fewer teams than there are; with more rows than teams each takes several
    rows in turn. */
@@ -83,6 +184,10 @@ static void sampi_gpu_run_team(void)
     const sampi_gpu_args *a = sampi_gpu_bound;
     const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
     if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
+    if (a && sampi_gpu_near) {
+        sampi_gpu_take_args(a, sampi_gpu_near + first);
+        a = sampi_gpu_near + first;
+    }
     const uint32_t n = a ? sampi_gpu_teams_of(a) : 0;
     for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
@@ -144,15 +249,17 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 #endif
 
 /* Launches the kernel once: passes over all rows. The kernel finds its batch by a global, which is sent again only if
-   another context or device had the last launch. run_batch calls it when the args are on the device. It returns when
-   the kernel has ended. On the host the same teams are called as functions, and the args are read where the device
-   would have them. */
+   another context or device had the last launch, or the args are on another side. run_batch calls it when the args are
+   where they should be. It returns when the kernel has ended. On the host the same teams are called as functions, and
+   the args are read where the device would have them. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
+    const bool direct = sampi_gpu_is_direct(gpu);
+    const char *at = direct ? gpu->desk_there : gpu->block + gpu->job_at + gpu->args_at;
+    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)at;
     gpu->perf.n_launches++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
-        const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
         static int bound_device = -1;
         const int device = gpu->device;
 #pragma omp critical(sampi_gpu)
@@ -160,7 +267,8 @@ static void sampi_gpu_launch(samp_gpu *gpu)
             if (sampi_gpu_bound != a || bound_device != device) {
                 sampi_gpu_bound = a;
                 bound_device = device;
-#pragma omp target update to(sampi_gpu_bound) device(device)
+                sampi_gpu_near = direct ? gpu->near_args : NULL;
+#pragma omp target update to(sampi_gpu_bound, sampi_gpu_near) device(device)
             }
             const uint32_t n = sampi_gpu_teams_of(&gpu->args);
             if (n <= SAMPI_TEAMS_ONE)
@@ -173,6 +281,5 @@ static void sampi_gpu_launch(samp_gpu *gpu)
         return;
     }
 #endif
-    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
     SAMPI_HOST_TEAMS(a, sampi_gpu_teams_of(a));
 }

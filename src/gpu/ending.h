@@ -3,13 +3,11 @@
    rules too), the state set to zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls
    sampi_gpu_finish. */
 
-/* Writes the result, when the row is finished, or stops for a user's sampler. No team then works on the row, unless the
-   host withdraws `batch`. batch is written last. The fence before the next epoch makes the result visible to the teams,
-   and the end of the kernel to the host. */
-static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+/* Writes the result of a row to r. */
+static SAMPI_CALLED void sampi_gpu_write_result(const sampi_gpu_here *h, sampi_gpu_result *r, int32_t status,
+                                                int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
-    sampi_gpu_result *r = &h->a->result[h->row];
     r->status = status;
     r->token = token;
     r->value = value;
@@ -24,6 +22,17 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
     r->batch = h->a->batch; /* the host reads it after the kernel; other teams after the next epoch has begun */
+}
+
+/* Writes the result, when the row is finished, or stops for a user's sampler. No team then works on the row, unless the
+   host withdraws `batch`. The fence before the next epoch makes the result visible to the teams, and the end of the
+   kernel to the host, which has a result of its own if it has registered memory: teams would wait long for a read of
+   that. */
+static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+{
+    sampi_gpu_result *told = h->a->told;
+    sampi_gpu_write_result(h, h->a->result + h->row, status, token, value);
+    if (told) sampi_gpu_write_result(h, told + h->row, status, token, value);
 }
 
 /* Returns the rules of a step: those sent with the batch, or those in the row's own place. The host lets only one

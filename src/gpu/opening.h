@@ -13,7 +13,7 @@
        gcc -O3 -fopenmp -foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80 -foffload-options=-lm
            -ffp-contract=off -fno-pie -no-pie main.c -lm
 
-       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0 };
+       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0, false };
        samp_gpu *gpu = samp_gpu_init(&config, &status);
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
@@ -118,6 +118,7 @@
    do not end it.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
-   bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
-   each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
+   by one thread at a time. With OpenMP there are five globals more than in sampling.h: the device that the kernels are
+   bound to, what they are bound to, where their teams copy it, and a probe's counters, which are written in a critical
+   section; and the verdict on each device (see samp_gpu_init), an atomic: if two threads make the first two contexts,
+   both may try the device. */

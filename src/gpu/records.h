@@ -225,7 +225,7 @@ typedef struct sampi_gpu_state {
 } sampi_gpu_state;
 
 /* What the device returns for a row. It counts only if `batch` is the number of the current batch; otherwise it is from
-   an earlier one. batch is written last; it shows the teams of the row that nothing is left to do. */
+   an earlier one. It also shows the teams of the row that nothing is left to do. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* number of the batch whose result it is */
     int32_t status; /* a status, or SAMPI_GPU_DECLINED: the CPU must sample the row */
@@ -281,6 +281,7 @@ typedef struct sampi_gpu_args {
                                   tokens */
     sampi_gpu_state *state;     /* [rows] */
     sampi_gpu_result *result;   /* [rows] */
+    sampi_gpu_result *told;     /* [rows] the same in registered host memory; NULL: the host copies `result` */
     uint64_t *done;             /* [teams] the last pass a team has done: batch << 32 | epoch + 1 */
     uint32_t *hole;             /* [rows][groups * 32] one bit per token, set if its logit is changed */
     float *cell;                /* [rows][groups * 32] maxima of cells */

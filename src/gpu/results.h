@@ -142,7 +142,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
 
 /* Copies the bases of all jobs' log-probabilities (maximum, sum, ranks) at once, which are packed for this batch. That
    comes before the first chain is updated, because it can fail. */
-static int sampi_gpu_get_basis(const samp_gpu *gpu)
+static int sampi_gpu_get_basis(samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
 }

@@ -49,6 +49,9 @@ struct samp_gpu {
     int mode, device, host; /* mode; OpenMP's device numbers */
     char *block;            /* device memory; keep is 256 bytes more: see sampi_gpu_prepare_device */
     void *keep;
+    /* host memory that kernels may use too, its address for them, NULL if they may not, and each team's copy of args */
+    char *desk, *desk_there;
+    sampi_gpu_args *near_args;
     size_t job_at, data_at, mask_at, zeroed;
     bool unsure;                       /* true: a batch has failed, and the device may be in the middle of it */
     size_t args_at, place_at, jobs_at; /* offsets in stage, and from job_at on; the args follow rules and ids */
@@ -80,6 +83,8 @@ struct samp_gpu {
     char *raw;                  /* [max_vocab] elements */
     uint32_t n_jobs, n_rules, n_ids;
     uint32_t new_from, new_until; /* range of jobs that the device does not have */
+    uint32_t n_placed;            /* places of so many jobs are on the device as in the stage */
+    bool moved;                   /* a place of this batch is not */
 };
 
 /* ---- shapes ----
@@ -148,6 +153,17 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
+/* The desk, host memory that kernels may use: the args, then results. It has its pages for itself, because pages are
+   registered. */
+enum { SAMPI_GPU_RESULTS_AT = 512, SAMPI_GPU_PAGE = 65536 };
+SAMPI_STATIC_ASSERT(sizeof(sampi_gpu_args) <= SAMPI_GPU_RESULTS_AT, "a warp reads the args in four words a lane");
+
+static size_t sampi_gpu_desk_size(const samp_gpu_config *c)
+{
+    const size_t used = SAMPI_GPU_RESULTS_AT + c->max_rows * sizeof(sampi_gpu_result), page = SAMPI_GPU_PAGE;
+    return c->registered ? (used + page - 1) & ~(page - 1) : used;
+}
+
 /* Returns the bytes per row of what log-probabilities are computed from. The array has the two bases (before and after
    the chain) of all rows, then the keys of the first tokens of all rows, packed for the rows and the n_top of one
    batch, so that one copy brings them back. Host and device compute its layout again for each batch from these two
@@ -155,10 +171,10 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
-   stage, logits, masks. Returns its size. base may be NULL, to get the sizes only. The function stores the device's
+   stage, logits, masks, teams' args. Returns its size. base may be NULL, to get the sizes only. The function stores the device's
    addresses in `a`; it writes nothing to the block itself, which the host cannot access. Each context calls it once, so
    its addresses are the same for all batches. The zeros distinguish a new row from one that is being run. */
-static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
+static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[4])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     const size_t teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
@@ -202,6 +218,8 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows, c->max_vocab * sampi_gpu_element_size(c->dtype));
     at[2] = used;
     sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    at[3] = used;
+    if (c->registered) sampi_gpu_reserve(base, &used, SAMPI_TEAMS_FEW, sizeof(sampi_gpu_args));
     return used;
 }
 
@@ -209,6 +227,6 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
     sampi_gpu_args args;
-    size_t zeroed, at[3];
+    size_t zeroed, at[4];
     return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
 }

@@ -27,7 +27,7 @@ static int sample(samp_gpu *gpu, const float *data, int n_rows, int n_vocab, int
 
 int sample_on_device(const float *device_logits, int n_rows, int n_vocab, int *tokens)
 {
-    samp_gpu_config config = { 0, MOST, (size_t)n_vocab, SAMP_F32, true, false, 0 };
+    samp_gpu_config config = { 0, MOST, (size_t)n_vocab, SAMP_F32, true, false, 0, false };
     int status;
     samp_gpu *gpu = samp_gpu_available() ? samp_gpu_init(&config, &status) : NULL;
     if (!gpu) return SAMP_E_DEVICE;

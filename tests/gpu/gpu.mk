@@ -100,7 +100,8 @@ test-gpu-ptx: $(GPU)/test_gpu $(GPU)/test_stacks $(PTX)/libcuda.so.1
 	run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/ptx.log 2>&1 \
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
 	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
-	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_REGISTER=1 ./$(GPU)/test_gpu device; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_REGISTER=0 ./$(GPU)/test_gpu device 'r*'; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_LANES=4 ./$(GPU)/test_gpu device random_batches
 
@@ -119,7 +120,7 @@ test-gpu-ptx-lanes: $(GPU)/test_gpu $(PTX)/libcuda.so.1
 	  run SAMP_TEST_CASES=100 SAMP_PTX_SMS=$$sms SAMP_PTX_ORDER=$$sms ./$(GPU)/test_gpu device one_launch_a_batch; \
 	done
 
-## gpu-model: what a model of time says of the four frequent chains, beside what was measured (ARGS=rows, 1 32 as it is)
+## gpu-model: what a model of time says of the four frequent chains, beside what was measured (ARGS=rows, 1 32; ARGS='registered 1': with registered memory)
 gpu-model: $(GPU)/bench_gpu $(PTX)/libcuda.so.1
 	@sh tests/gpu/ptx/model.sh $(GPU) $(ARGS)
 

@@ -73,7 +73,7 @@ static int failed(const char *what)
 int main(int argc, char **argv)
 {
     /* The context believes that logits and tokens are on the device: on the CPU it must then fetch its rows. */
-    const samp_gpu_config config = { SAMP_GPU_HOST, ROWS, N, SAMP_F32, true, true, 0 };
+    const samp_gpu_config config = { SAMP_GPU_HOST, ROWS, N, SAMP_F32, true, true, 0, false };
     int status = SAMP_OK;
     char plan[200];
     alarm(60);

@@ -123,8 +123,11 @@ typedef struct stage {
     uint64_t n_rows, n_tokens;
 } stage;
 
+static int stages_made; /* of two stages one has registered memory, for each type */
+
 static bool stage_make(stage *t)
 {
+    stages_made++;
     isa_list isa = isa_all();
     memset(t, 0, sizeof *t);
     real_rows_load(REAL_ROWS_PATH);
@@ -136,7 +139,7 @@ static bool stage_make(stage *t)
     t->more = (told *)calloc((size_t)2 * MAX_ROWS, sizeof *t->more);
     bool good = player_make(&t->p, isa, LONGEST) && t->data && t->mask && t->row && t->top && t->lp && t->more;
     for (int i = 0; i < N_DTYPES; i++) {
-        samp_gpu_config config = { device, MAX_ROWS, LONGEST, dtypes[i], false, false, MOST_TOP };
+        samp_gpu_config config = { device, MAX_ROWS, LONGEST, dtypes[i], false, false, MOST_TOP, (stages_made + i) % 2 != 0 };
         int status;
         t->gpu[i] = samp_gpu_init(&config, &status);
         if (!t->gpu[i]) printf("  no context: %s\n", samp_strerror(status));
@@ -147,7 +150,7 @@ static bool stage_make(stage *t)
 
 static bool stage_free(stage *t, bool good, const char *what)
 {
-    samp_gpu_perf_data sum = { 0, 0, 0, 0, 0, 0, 0 };
+    samp_gpu_perf_data sum = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
     for (int i = 0; i < N_DTYPES; i++) {
         samp_gpu_perf_data perf = samp_gpu_perf(t->gpu[i]);
         sum.n_device += perf.n_device, sum.n_mixed += perf.n_mixed, sum.n_cpu += perf.n_cpu;
@@ -511,7 +514,7 @@ static bool one_launch_a_batch(void)
     if (no_kernels) return not_run("for kernels");
     bool good = true;
     for (size_t i = 0; i < n && good; i++) {
-        samp_gpu_config config = { device, shapes[i][0], shapes[i][1], SAMP_F32, false, false, 0 };
+        samp_gpu_config config = { device, shapes[i][0], shapes[i][1], SAMP_F32, false, false, 0, false };
         samp_gpu *gpu = samp_gpu_init(&config, NULL);
         float *data = malloc(shapes[i][0] * shapes[i][1] * sizeof *data);
         good = gpu && data && batches_of_one_launch(gpu, shapes[i][0], shapes[i][1], data);
@@ -1037,7 +1040,7 @@ static bool kept_rows(void)
 {
     stage t;
     enum { ROWS = 12 };
-    samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0 };
+    samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0, false };
     samp_gpu *other = samp_gpu_init(&config, NULL);
     bool good = stage_make(&t) && other;
     for (uint64_t seed = 1; seed <= 20 && good; seed++) {
@@ -1184,7 +1187,7 @@ static bool rows_with_most_samplers(void)
     enum { ROWS = 9 };
     for (int kind = 0; kind < 2 && good; kind++) {
         source s = source_seed(77);
-        samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0 };
+        samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0, false };
         samp_gpu *gpu = samp_gpu_init(&config, NULL), *here = t.gpu[0];
         samp_logits l;
         memset(&l, 0, sizeof l);
@@ -1289,7 +1292,7 @@ static bool tokens_left_on_the_device(void)
     samp_token *out[2];
     void *data = NULL;
     for (int there = 0; there < 2; there++) {
-        samp_gpu_config config = { device, ROWS, N, SAMP_F32, there != 0, true, 0 };
+        samp_gpu_config config = { device, ROWS, N, SAMP_F32, there != 0, true, 0, there != 0 };
         gpu[there] = samp_gpu_init(&config, NULL);
         out[there] = gpu[there] ? (samp_token *)sampi_gpu_alloc(gpu[there], ROWS * sizeof **out) : NULL;
         if (there) data = gpu[there] ? sampi_gpu_alloc(gpu[there], ROWS * N * sizeof(float)) : NULL;
@@ -1562,7 +1565,7 @@ static bool logprobs_beyond_the_device(void)
 {
     bool good = true;
     samp_logprob top[5];
-    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 4 }, none = config;
+    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 4, false }, none = config;
     none.max_top_logprobs = 0;
     samp_gpu *gpu = samp_gpu_init(&config, NULL), *without = samp_gpu_init(&none, NULL);
     const int kernels = no_kernels ? BY_CPU : BY_KERNELS;
@@ -1590,7 +1593,7 @@ static bool plan_is(const samp_gpu *gpu, samp_sampler *chain, const char *want)
 static bool plans_say_where_samplers_run(void)
 {
     bool good = true;
-    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 };
+    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0, false };
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     custom mask = { CUSTOM_MASK, 1, -1 };
     bool cpu = !strcmp(samp_gpu_device_name(gpu), "cpu");
@@ -1681,7 +1684,7 @@ static bool several_groups_of_a_team(void)
     enum { ROWS = 600, N = 5000 };
     bool good = true;
     if (device != SAMP_GPU_HOST) return not_run("for kernels on the host");
-    samp_gpu_config config = { device, ROWS, N, SAMP_F16, false, false, 0 };
+    samp_gpu_config config = { device, ROWS, N, SAMP_F16, false, false, 0, false };
     uint16_t *data = (uint16_t *)malloc((size_t)ROWS * N * sizeof *data);
     static samp_sampler *rows[ROWS], *alike[ROWS];
     static samp_token out[ROWS], want[ROWS];
@@ -1715,7 +1718,7 @@ static bool memory_of_no_device(void)
     static float host[ROWS * N];
     bool good = true;
     if (no_kernels) return not_run("for kernels");
-    samp_gpu_config config = { device, ROWS, N, SAMP_F32, true, true, 0 };
+    samp_gpu_config config = { device, ROWS, N, SAMP_F32, true, true, 0, false };
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     CHECK(gpu);
     char *data = (char *)sampi_gpu_alloc(gpu, BYTES), *freed = (char *)sampi_gpu_alloc(gpu, BYTES);
@@ -1771,6 +1774,97 @@ static bool memory_of_no_device(void)
     return good;
 }
 
+/* Whether the memory of contexts that ask for it is registered: 1; 0: not; -1: that is the driver's to say. */
+static int must_register(void)
+{
+    const char *set = getenv("SAMP_PTX_REGISTER");
+    if (no_kernels) return 0;
+    return device == SAMP_GPU_HOST ? 1 : set ? atoi(set) : -1;
+}
+
+enum { COPIES_N = 24000, COPIES_ROWS = 12 };
+
+/* Chains on both sides, and the logits there and here; copies: those of the last batch. */
+typedef struct twins {
+    samp_gpu *gpu;
+    samp_sampler *rows[COPIES_ROWS], *alike[COPIES_ROWS];
+    samp_logits there, here;
+    int least, copies;
+} twins;
+
+/* Samples a batch on both sides. Whether all is equal, and the batch took n copies of what is new and `least` others; if
+   results are copied, a look at them in between may be one more. */
+static bool takes(twins *t, size_t n_rows, int n)
+{
+    samp_token got[COPIES_ROWS], want[COPIES_ROWS];
+    const uint64_t before = samp_gpu_perf(t->gpu).n_copies;
+    t->there.n_rows = t->here.n_rows = n_rows;
+    bool good = samp_gpu_sample_batch(t->gpu, t->rows, &t->there, got) == SAMP_OK &&
+                samp_sample_batch(t->alike, &t->here, want) == SAMP_OK && !memcmp(got, want, n_rows * sizeof *got);
+    for (size_t r = 0; r < n_rows && good; r++) good = same_state(t->rows[r], t->alike[r]);
+    t->copies = (int)(samp_gpu_perf(t->gpu).n_copies - before);
+    return good && (t->copies == n + t->least || (t->least && t->copies > n));
+}
+
+/* Runs batches that need what the device has, or something new. */
+static bool copies_what_is_new(twins *t)
+{
+    const int args = t->least, some = !no_kernels;
+    bool good = takes(t, 2, some) || t->copies > 1; /* the chains, and the array's first and last byte */
+    for (int i = 0; i < 4; i++) CHECK(takes(t, 2, args));
+    const int32_t turned[] = { 1, 0 };
+    t->there.row_index = t->here.row_index = turned; /* other places */
+    CHECK(takes(t, 2, some) && takes(t, 2, args));
+    t->there.row_index = t->here.row_index = NULL;
+    CHECK(takes(t, 2, some));
+    CHECK(takes(t, 1, args) && takes(t, 1, args)); /* a part of what the device has */
+    samp_accept(t->rows[0], 7), samp_accept(t->alike[0], 7); /* a chain that has changed elsewhere */
+    CHECK(takes(t, 1, some) && takes(t, 1, args));
+    CHECK(takes(t, COPIES_ROWS, some) || t->copies > 1); /* too many teams to read the args from the host */
+    CHECK(takes(t, COPIES_ROWS, some) && takes(t, 2, args));
+    t->gpu->batch = UINT32_MAX; /* the numbers of batches are used up: all is zeroed, and sent again */
+    CHECK(takes(t, 2, some) || t->copies > 1);
+    CHECK(takes(t, 2, args));
+    return good;
+}
+
+/* With registered memory a batch whose chains the device has kept takes no copy; any other one copies what is new. If
+   the memory cannot be registered, a context says so, and copies. */
+static bool registered_memory(void)
+{
+    static float host[COPIES_ROWS * COPIES_N];
+    bool good = true;
+    source s = source_seed(31);
+    for (size_t i = 0; i < CASE_COUNT(host); i++) host[i] = (float)(2.0 * normal_fast(&s));
+    for (int asks = 0; asks < 2 && good; asks++) {
+        samp_gpu_config config = { device, COPIES_ROWS, COPIES_N, SAMP_F32, true, false, 8, false };
+        const size_t without = samp_gpu_size(&config);
+        twins t;
+        memset(&t, 0, sizeof t);
+        config.registered = asks != 0;
+        t.gpu = samp_gpu_init(&config, NULL);
+        float *data = t.gpu ? (float *)sampi_gpu_alloc(t.gpu, sizeof host) : NULL;
+        CHECK(data && !sampi_gpu_put(t.gpu, data, host, sizeof host));
+        const int n_bytes = (int)samp_gpu_perf(t.gpu).registered;
+        CHECK(n_bytes % 4096 == 0 && (asks || n_bytes == 0) && (samp_gpu_size(&config) > without) == (asks != 0));
+        CHECK(!asks || must_register() < 0 || (n_bytes > 0) == (must_register() == 1));
+        if (asks) printf("  %s, %d bytes of host memory registered\n", samp_gpu_device_name(t.gpu), n_bytes);
+        const samp_logits l = { host, SAMP_F32, 2, COPIES_N, 0, NULL, NULL, 0, NULL, 1, NULL };
+        t.there = t.here = l, t.there.data = data;
+        t.least = n_bytes || no_kernels ? 0 : 1;
+        for (int r = 0; r < COPIES_ROWS; r++) {
+            t.rows[r] = chain_of(samp_init_penalties(5, 1.1f, 0.1f, 0.1f), samp_init_top_k(12),
+                                 samp_init_dist((uint64_t)r));
+            t.alike[r] = samp_clone(t.rows[r]);
+        }
+        if (good) CHECK(copies_what_is_new(&t));
+        for (int r = 0; r < COPIES_ROWS; r++) samp_free(t.rows[r]), samp_free(t.alike[r]);
+        if (data) sampi_gpu_release(t.gpu, data);
+        samp_gpu_free(t.gpu);
+    }
+    return good;
+}
+
 /* Without a device, the same calls sample on the CPU. */
 static bool without_a_device(void)
 {
@@ -1778,7 +1872,7 @@ static bool without_a_device(void)
     bool good = true;
     int status = 1;
     if (samp_gpu_available()) return not_run("for machines without a device");
-    samp_gpu_config config = { 0, 2, N, SAMP_F32, false, false, 0 };
+    samp_gpu_config config = { 0, 2, N, SAMP_F32, false, false, 0, false };
     static float data[2 * N];
     source s = source_seed(5);
     for (size_t i = 0; i < 2 * N; i++) data[i] = (float)normal_fast(&s);
@@ -1806,7 +1900,7 @@ static bool refused_calls_change_nothing(void)
 {
     bool good = true;
     int status = 1;
-    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 }, bad;
+    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0, false }, bad;
     float data[300] = { 0.0f };
     samp_token out[3] = { 77, 77, 77 };
     samp_gpu *gpu = samp_gpu_init(&config, &status);
@@ -1976,6 +2070,7 @@ static bool running_sums(void)
     X(a_state_loaded_over_another) \
     X(tokens_left_on_the_device) \
     X(memory_of_no_device) \
+    X(registered_memory) \
     X(contexts_in_threads) \
     X(waiting_teams) \
     X(numbers_of_teams) \
@@ -2023,7 +2118,7 @@ int main(int argc, char **argv)
         printf("there is a device\n");
         return 77;
     }
-    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 0 };
+    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 0, false };
     int status = SAMP_OK;
     samp_gpu *gpu = samp_gpu_init(&config, &status);
     printf("test_gpu: %s%s\n", gpu ? samp_gpu_device_name(gpu) : samp_strerror(status), gpu ? "" : ": no context");

@@ -80,7 +80,7 @@ typedef struct stage {
 static stage *stage_make(int device)
 {
     stage *t = (stage *)calloc(1, sizeof *t);
-    const samp_gpu_config config = { device, N_ROWS, N_VOCAB, SAMP_F32, false, false, 0 };
+    const samp_gpu_config config = { device, N_ROWS, N_VOCAB, SAMP_F32, false, false, 0, false };
     assert_non_null(t);
     t->gpu = samp_gpu_init(&config, NULL);
     assert_non_null(t->gpu);

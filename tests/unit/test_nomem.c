@@ -398,7 +398,7 @@ static void a_llama_sampler(world *w)
 
 static samp_gpu_config gpu_config(int32_t device)
 {
-    samp_gpu_config config = { device, N_ROWS, N, SAMP_F32, false, false, 4 };
+    samp_gpu_config config = { device, N_ROWS, N, SAMP_F32, false, false, 4, false };
     return config;
 }
 

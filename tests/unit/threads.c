@@ -170,7 +170,7 @@ static uint64_t batches(uint64_t i)
 static uint64_t contexts(uint64_t i)
 {
     uint64_t hash = 0;
-    samp_gpu_config config = { i % 2 ? SAMP_GPU_HOST : 0, N_ROWS, N, SAMP_F32, false, false, 4 };
+    samp_gpu_config config = { i % 2 ? SAMP_GPU_HOST : 0, N_ROWS, N, SAMP_F32, false, false, 4, false };
     samp_gpu *gpu = samp_gpu_init(&config, NULL);
     samp_sampler *chain[N_ROWS];
     samp_token out[N_ROWS];

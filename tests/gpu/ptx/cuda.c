@@ -206,7 +206,7 @@ static status to_device(devptr to, const void *from, size_t n)
     block *b = block_find(to);
     if (!n) return SUCCESS;
     if (!b || to + n > b->hi) return INVALID_VALUE;
-    memcpy((void *)(uintptr_t)to, from, n);
+    memcpy((void *)(uintptr_t)(to - b->shift), from, n);
     block_wrote(b, to, n);
     return SUCCESS;
 }
@@ -215,7 +215,7 @@ static status to_host(void *to, devptr from, size_t n)
     block *b = block_find(from);
     if (!n) return SUCCESS;
     if (!b || from + n > b->hi) return INVALID_VALUE;
-    memcpy(to, (const void *)(uintptr_t)from, n);
+    memcpy(to, (const void *)(uintptr_t)(from - b->shift), n);
     return SUCCESS;
 }
 API(cuMemcpyHtoD_v2, devptr to, const void *from, size_t n) { return to_device(to, from, n); }
@@ -234,10 +234,25 @@ API(cuMemcpyDtoDAsync_v2, devptr to, devptr from, size_t n, void *stream)
     return block_find(from) ? to_device(to, (const void *)(uintptr_t)from, n) : INVALID_VALUE;
 }
 API(cuMemcpy, devptr to, devptr from, size_t n) { return to_device(to, (const void *)(uintptr_t)from, n); }
+
+/* The range that is registered, of which there may be several; each has its pages for itself. */
+API(cuMemHostRegister_v2, void *at, size_t size, unsigned flags)
+{
+    const u64 host = (u64)(uintptr_t)at;
+    if (!ptx_setting("SAMP_PTX_REGISTER", 1) || !current) return current ? NOT_SUPPORTED : INVALID_CONTEXT;
+    if (flags != 2 || !size || host % 4096 || size % 4096) return INVALID_VALUE;
+    return block_register(host, size) ? SUCCESS : OUT_OF_MEMORY;
+}
 API(cuMemHostGetDevicePointer_v2, devptr *out, void *at, unsigned flags)
 {
-    (void)out, (void)at, (void)flags;
-    return NOT_SUPPORTED;
+    block *b = block_find((u64)(uintptr_t)at + REGISTERED);
+    if (flags || !b) return INVALID_VALUE;
+    return *out = (u64)(uintptr_t)at + REGISTERED, SUCCESS;
+}
+API(cuMemHostUnregister, void *at)
+{
+    if (!current) return INVALID_CONTEXT;
+    return block_free((u64)(uintptr_t)at + REGISTERED) ? SUCCESS : INVALID_VALUE;
 }
 
 /* ------------------------------------------------------------- what only OpenACC calls, or what has no effect here */

@@ -30,6 +30,32 @@ static void *pages(u64 size)
     return p == MAP_FAILED ? NULL : p;
 }
 
+static void insert(block *b)
+{
+    pthread_mutex_lock(&lock);
+    if (!(n_blocks & (n_blocks - 1)))
+        blocks = realloc(blocks, sizeof *blocks * (size_t)(n_blocks ? n_blocks * 2 : 1));
+    int at = first_above(b->lo);
+    memmove(blocks + at + 1, blocks + at, sizeof *blocks * (size_t)(n_blocks - at));
+    blocks[at] = b;
+    n_blocks++;
+    pthread_mutex_unlock(&lock);
+}
+
+block *block_register(u64 host, u64 size)
+{
+    block *b = calloc(1, sizeof *b);
+    b->shift = REGISTERED;
+    b->lo = host + b->shift, b->hi = b->lo + size;
+    b->name = "registered memory of the host";
+    b->state = pages(size + 8), b->stored = pages(2 * size + 8);
+    if (ptx_setting("SAMP_PTX_LANES", 1) > 1) b->owner = pages(16 * size);
+    if (!b->state || !b->stored) return NULL;
+    memset(b->state, WRITTEN, size);
+    insert(b);
+    return b;
+}
+
 block *block_new(u64 size, const char *name, bool variable)
 {
     block *b = calloc(1, sizeof *b);
@@ -43,14 +69,7 @@ block *block_new(u64 size, const char *name, bool variable)
     b->hi = b->lo + size;
     b->name = name;
     if (variable) memset(b->state, WRITTEN, size);
-    pthread_mutex_lock(&lock);
-    if (!(n_blocks & (n_blocks - 1)))
-        blocks = realloc(blocks, sizeof *blocks * (size_t)(n_blocks ? n_blocks * 2 : 1));
-    int at = first_above(b->lo);
-    memmove(blocks + at + 1, blocks + at, sizeof *blocks * (size_t)(n_blocks - at));
-    blocks[at] = b;
-    n_blocks++;
-    pthread_mutex_unlock(&lock);
+    insert(b);
     return b;
 }
 
@@ -73,7 +92,9 @@ bool block_free(u64 address)
     pthread_mutex_unlock(&lock);
     if (!b) return false;
     u64 size = b->hi - b->lo;
-    if (size >= 4096)
+    if (b->shift)
+        munmap(b->state, size + 8);
+    else if (size >= 4096)
         munmap(b->base, size + 2 * RED_ZONE), munmap(b->state, size + 8);
     else
         free(b->base), free(b->state);

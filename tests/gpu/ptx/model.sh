@@ -4,21 +4,26 @@
 # and fourth launch, plus 22 us of copies and launch, plus 1 us for each 16 rows: the host's work for their chains.
 # Two figures of each case: "stays", a multiprocessor keeps its instructions from launch to launch, and the same one does a row's
 # work alone; "moves", another one does, as after other kernels.
-# Usage: model.sh DIR [rows ...]    DIR/bench_gpu and DIR/ptx_emulator are there. One row takes 10 s, 256 rows some minutes.
+# registered: with host memory that the device uses directly. Of the 22 us the copy of results is then left out (7.5 us), and up
+# to 8 rows that of the args (4 us); the kernel's reads and writes of that memory are in its own time, and 1 us more, a guess, is
+# for the end of the kernel, which waits for the writes.
+# Usage: model.sh DIR [registered] [rows ...]   DIR/bench_gpu and DIR/ptx_emulator are there. One row takes 10 s, 256 rows minutes.
 set -eu
-dir=$1
+dir=$1 registered=''
 shift
+[ "${1:-}" != registered ] || { registered=--registered; shift; }
 [ $# -gt 0 ] || set -- 1 32
 run() {
     for rows; do
         OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$dir/ptx_emulator SAMP_PTX_TIME=1 SAMP_PTX_MOVE=$move \
-            "$dir/bench_gpu" --model --rows "$rows" 2>&1 | awk -v "way=$way" '
+            "$dir/bench_gpu" --model $registered --rows "$rows" 2>&1 | awk -v "way=$way" -v "registered=$registered" -v "rows=$rows" '
             /^bench_gpu:/ { print > "/dev/stderr"; exit 1 }
             /^batch:/ { at = $2 " " $3 " " $4; order[++n] = at }
             / at cycle / { match($0, /at cycle [0-9]+/); cycles[n] = substr($0, RSTART + 9, RLENGTH - 9) }
             END { if (n == 0) exit 1
+                around = registered ? 22 - 7.5 + 1 - (rows <= 8 ? 4 : 0) : 22
                 for (i = 4; i <= n; i += 4)
-                    printf "%s %s %.0f\n", order[i], way, (cycles[i - 1] + cycles[i]) / 2 / 1980 + 22 + $2 / 16 }'
+                    printf "%s %s %.0f\n", order[i], way, (cycles[i - 1] + cycles[i]) / 2 / 1980 + around + rows / 16 }'
     done
 }
 { way=stays move=0; run "$@"; way=moves move=37; run "$@"; } | sort | awk '

@@ -32,9 +32,10 @@
      SAMP_PTX_SEED      a seed for the order of strands: 1; 0: lanes diverge at branches only
      SAMP_PTX_RACES     0: do not look for words that one team stores and another uses without a fence in between
      SAMP_PTX_STRICT    1: such a word is an error, not only a message; 2: so is a read of bytes that were never written
+     SAMP_PTX_REGISTER  0: the driver refuses to register host memory; 1: it does
      SAMP_PTX_TIME      1: run the model of time, and print its figures for each launch
      SAMP_PTX_FETCH, SAMP_PTX_FENCE, SAMP_PTX_GPU_FENCE, SAMP_PTX_JITTER, SAMP_PTX_MOVE, SAMP_PTX_DRAM,
-     SAMP_PTX_DRAM_SECTORS  numbers of that model: see time.c
+     SAMP_PTX_DRAM_SECTORS, SAMP_PTX_HOST  numbers of that model: see time.c
      SAMP_PTX_VERBOSE   1: print what is linked and launched */
 #ifndef PTX_H
 #define PTX_H
@@ -159,15 +160,18 @@ typedef struct block {
     u64 *stored; /* [words] who stored a word last, see check_race; NULL for the program's variables, to
                     which all of libgomp's teams store the same */
     u32 *came;   /* model of time: when each sector came into the second cache */
+    u64 shift;   /* registered memory of the host: the device's address minus the host's; else 0 */
     u8 *base;
 } block;
 
 enum { WRITTEN = 1 };
+#define REGISTERED ((u64)1 << 50) /* the shift of registered memory */
 
 block *block_new(u64 size, const char *name, bool variable); /* all bytes of a variable count as written */
 block *block_find(u64 address);                              /* NULL: no block has the address */
 bool block_free(u64 address);
 void block_wrote(block *b, u64 address, u64 n);
+block *block_register(u64 host, u64 size); /* host memory, at another address for kernels */
 
 /* run.c */
 typedef struct group {

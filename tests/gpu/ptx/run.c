@@ -115,7 +115,7 @@ static u8 *memory(const warp *w, instruction *in, int lane, u64 address, u32 n, 
     if (!written) finding(w, in, lane, address, b, strict >= 2, "reads what was never written");
     if (find_races && b->stored) check_race(w, in, lane, address, b, writes);
     for (u32 i = 0; writes && i < n; i++) state[i] |= WRITTEN;
-    return (u8 *)(uintptr_t)address;
+    return (u8 *)(uintptr_t)(address - b->shift);
 }
 
 static u64 get(const u8 *at, u32 n, bool sign)

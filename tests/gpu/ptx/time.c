@@ -14,6 +14,8 @@
                between two batches.
      JITTER    teams begin up to so many cycles later, differently in each launch
      DRAM      cycles of a read from memory
+     HOST      cycles of a read from registered memory of the host: a guess. Such a read is never near, its stores are
+               not waited for, and HOST_SECTORS (of 50 GB/s) come in a window
      DRAM_SECTORS, PORT_SECTORS  sectors that the memory (1.9 TB/s to one-warp teams, as measured), and the way from the
                second cache to one multiprocessor, give in WINDOW cycles. A read that finds a window full waits for the
                next one.
@@ -29,11 +31,11 @@
 
 enum { L1 = 35, L2 = 270, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP = 12 };
 enum { LINE = 5, CODE = 1024 };
-enum { WINDOW = 512, WINDOWS = 1 << 14, PORT_SECTORS = WINDOW * 2, KEPT = 25 * (1 << 20) / SECTOR };
+enum { WINDOW = 512, WINDOWS = 1 << 14, PORT_SECTORS = WINDOW * 2, KEPT = 25 * (1 << 20) / SECTOR, HOST_SECTORS = 400 };
 
 /* fitted; environment variables replace them */
 static u32 fetch = 60, fence = 1200, gpu_fence = 600, jitter = 500, move = 0,
-           dram_sectors = WINDOW * 30, dram = 900;
+           dram_sectors = WINDOW * 30, dram = 900, host = 2400;
 
 bool time_on;
 
@@ -46,7 +48,7 @@ static u64 fence_end[SMS];    /* cycle at which the last fence of the multiproce
 static bool *code_there[SMS]; /* [lines of the program] whether the multiprocessor has the line */
 static u32 *code_kept[SMS];   /* [CODE] these lines; the oldest one is replaced next */
 static u32 code_next[SMS], launches;
-static u32 memory_used[WINDOWS], port_used[SMS][WINDOWS]; /* sectors read in each window */
+static u32 memory_used[WINDOWS], host_used[WINDOWS], port_used[SMS][WINDOWS]; /* sectors read in each window */
 static u32 n_replaced; /* sectors that have come into the second cache so far */
 static u64 n_instructions, sectors[3];
 static struct {
@@ -67,6 +69,8 @@ void time_start(const grid *g)
     if (!time_on) return;
     n_instructions = 0;
     memset(memory_used, 0, sizeof memory_used), memset(port_used, 0, sizeof port_used);
+    memset(host_used, 0, sizeof host_used);
+    host = (u32)ptx_setting("SAMP_PTX_HOST", host);
     dram_sectors = (u32)ptx_setting("SAMP_PTX_DRAM_SECTORS", dram_sectors), dram = (u32)ptx_setting("SAMP_PTX_DRAM", dram);
     memset(sectors, 0, sizeof sectors);
     memset(&last, 0, sizeof last);
@@ -133,6 +137,7 @@ static u32 distance(u32 sm, u64 address, u64 cycle, bool reads)
     u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], *there = &there_[sm][sector % LINES],
         want = sector << 20 | (fences[sm] & 0xFFFFF);
     block *b = block_find(address);
+    if (b && b->shift) return (u32)(on_its_way(host_used, HOST_SECTORS, cycle) - cycle) + host;
     u32 level = *tag == want ? 0 : !b || in_second_cache(b, address) ? 1 : 2;
     *tag = want;
     sectors[level] += reads;
