@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10929 watermark/draw.h                28050 grammar/waiting.h
-     327 api/config.h                    11134 samplers/mirostat.h             28363 grammar/repeated.h
-     358 api/types.h                     11357 samplers/adaptive_p.h           28441 grammar/room.h
-     680 api/missing.h                   11506 samplers/ras.h                  28834 grammar/sampler.h
-     694 api/old_names.h                 11569 samplers/replay.h               29090 grammar/warming.h
-     708 api/sample.h                    11607 samplers/custom.h               29332 grammar/forced.h
-     910 api/chains.h                    11656 config/describe.h               29538 grammar/hooks.h
-    1216 api/samplers.h                  11825 config/from_params.h            29659 schema/head.h
-    1610 api/gumbel.h                    11881 config/orders.h                 29875 schema/errors.h
-    1639 api/operator.h                  12153 config/numbers.h                29991 schema/collections.h
-    1698 api/kv.h                        12320 config/set.h                    30028 schema/references.h
-    1895 api/llama_cpp.h                 12496 config/texts.h                  30351 schema/strings.h
-    1943 api/text_error.h                12675 config/settings.h               30417 schema/numbers.h
-    1962 api/grammar.h                   12790 life/rollback.h                 30639 schema/sets.h
-    2340 api/shards.h                    13029 life/chain.h                    30921 schema/formats.h
-    2453 api/peers.h                     13327 life/members.h                  31277 schema/scalars.h
-    2599 api/drafts.h                    13437 life/update.h                   31604 schema/styles.h
-    2758 api/constraints.h               13608 life/copy.h                     31762 schema/goals.h
-    3161 api/watermark.h                 13777 rows/row.h                      32070 schema/tagged.h
-    3334 api/stop.h                      13977 rows/reserve.h                  32144 schema/alternatives.h
-    3474 api/vocab.h                     14057 rows/pieces.h                   32698 schema/objects.h
-    3517 api/search.h                    14166 rows/compact.h                  33328 schema/arrays.h
-    3699 api/parts.h                     14346 rows/sums.h                     33693 schema/satisfiable.h
-    3751 base/switches.h                 14477 rows/changes.h                  33863 schema/whole.h
-    4054 base/random.h                   14554 rows/cuts.h                     34046 tags/head.h
-    4074 base/mt19937.h                  15016 rows/typical.h                  34175 tags/words.h
-    4146 base/exact.h                    15326 rows/tail_free.h                34292 tags/inside.h
-    4363 base/bits128.h                  15394 rows/selecting.h                34436 tags/formats.h
-    4439 base/elements.h                 15538 rows/mirostat.h                 34889 tags/models.h
-    4565 watermark/colours.h             15618 watermark/rows.h                35138 grammar/grammars.h
-    4628 kernels/llama_cpp/contract.h    15728 rows/flat.h                     35206 peers/head.h
-    4650 kernels/contract.h              15802 rows/logprobs.h                 35303 peers/values.h
-    4736 kernels/scalar.h                15948 rows/support.h                  35728 peers/llama_server.h
-    4940 kernels/llama_cpp/scalar.h      16094 rows/step.h                     35797 peers/stops.h
-    4949 kernels/sets.h                  16111 run/apply.h                     35843 peers/wishes.h
-    4998 kernels/vectors.h               16177 run/writing.h                   35890 peers/fields.h
-    5080 kernels/avx512.h                16277 run/arrays.h                    36156 peers/tables.h
-    5165 kernels/avx2.h                  16365 run/walk.h                      36460 peers/requests.h
-    5229 kernels/sse2.h                  16473 run/again.h                     36664 vocab/pieces.h
-    5246 kernels/neon.h                  16538 run/finish.h                    36842 vocab/tokenizer_json.h
-    5269 kernels/wasm.h                  16579 run/draw.h                      37060 vocab/gguf.h
-    5285 kernels/generic.h               16667 run/sample.h                    37235 shards/head.h
-    5305 kernels/shared.h                16806 run/explain.h                   37320 shards/bytes.h
-    5429 kernels/passes.h                16921 watermark/making.h              37417 shards/merging.h
-    6113 kernels/llama_cpp/passes.h      17103 watermark/tails.h               37706 shards/row.h
-    6165 kernels/check.h                 17200 watermark/detect.h              37829 shards/answers.h
-    6187 kernels/dispatch.h              17425 run/verify.h                    38273 shards/logprobs.h
-    6386 core/thresholds.h               17530 run/batch.h                     38531 shards/taking.h
-    6481 core/array.h                    17716 run/replay.h                    38668 shards/asking.h
-    6896 core/table.h                    17801 run/guide.h                     38798 shards/prefix.h
-    7067 core/windows.h                  17842 life/state.h                    39021 shards/plans.h
-    7155 constraints/record.h            18003 operator/weights.h              39467 samplers/plans.h
-    7224 watermark/record.h              18078 operator/search.h               39729 shards/way.h
-    7243 rows/work.h                     18209 operator/run.h                  39875 shards/memory.h
-    7276 life/past.h                     18369 kv/cells.h                      39938 shards/batch.h
-    7335 core/record.h                   18393 kv/making.h                     40342 drafts/head.h
-    7495 core/plans.h                    18613 kv/slot.h                       40393 drafts/block.h
-    7521 core/fields.h                   18745 kv/sequences.h                  40575 drafts/tree.h
-    7618 core/owners.h                   18875 kv/data.h                       40698 drafts/relaxed.h
-    7685 core/mt19937.h                  19004 kv/update.h                     40779 drafts/ngram.h
-    7740 core/no_mt19937.h               19122 kv/state.h                      40915 search/head.h
-    7764 core/making.h                   19321 llama_cpp/functions.h           41122 search/rows.h
-    7941 core/streams.h                  19383 llama_cpp/object.h              41205 search/states.h
-    7977 life/state_fields.h             19436 llama_cpp/vocabulary.h          41292 search/beams.h
-    8065 samplers/llama_cpp.h            19511 text/reading.h                  41675 search/unmask.h
-    8205 samplers/logit_bias.h           19617 text/strings.h                  41821 text/automaton.h
-    8279 samplers/patch.h                19715 text/values.h                   41892 grammar/patterns.h
-    8327 samplers/penalties.h            19869 text/documents.h                42038 constraints/automaton.h
-    8469 samplers/dry.h                  19942 grammar/head.h                  42077 constraints/making.h
-    9001 samplers/cut.h                  19946 grammar/tree.h                  42328 constraints/sampler.h
-    9021 samplers/top_n_sigma.h          20628 grammar/building.h              42401 constraints/constructors.h
-    9157 samplers/top_k.h                21103 grammar/places.h                42769 constraints/patterns.h
-    9212 samplers/tail_free.h            21286 grammar/finishing.h             42859 constraints/looking.h
-    9329 samplers/typical.h              21598 grammar/reading.h               42929 constraints/thinking.h
-    9390 samplers/top_p.h                21690 grammar/gbnf.h                  43172 constraints/schedule.h
-    9426 samplers/min_p.h                21986 grammar/unicode.h               43255 constraints/accepting.h
-    9462 samplers/by_sums.h              22196 grammar/regex.h                 43436 constraints/drawing.h
-    9591 samplers/top_h.h                22663 grammar/derivatives.h           43675 constraints/state.h
-    9641 samplers/min_k.h                23386 grammar/searching.h             43740 constraints/kind.h
-    9700 samplers/xtc.h                  23675 grammar/vocabulary.h            43799 constraints/top_p_decay.h
-    9813 samplers/infill.h               24129 grammar/triggers.h              43866 constraints/timestamps.h
-    9920 samplers/temperature.h          24607 grammar/matcher.h               44050 constraints/accessors.h
-   10089 samplers/smoothing.h            24924 grammar/cache.h                 44157 stop/head.h
-   10170 samplers/softmax.h              25208 grammar/moving.h                44222 stop/search.h
-   10199 samplers/drafted.h              25661 grammar/visits.h                44343 stop/making.h
-   10224 samplers/greedy.h               25952 grammar/states.h                44500 stop/text.h
-   10254 samplers/choose.h               26130 grammar/unique.h                44652 stop/patterns.h
-   10340 samplers/ratio.h                26294 grammar/items.h                 44724 stop/settings.h
-   10404 samplers/draw.h                 26429 grammar/masks.h                 44755 core/kinds.h
-   10494 samplers/dist.h                 26683 grammar/runs.h                  44797 base/restore.h
-   10520 samplers/gumbel.h               26899 grammar/entries.h               44810 api/license.h
-   10630 watermark/function.h            27575 grammar/accepting.h
-   10743 watermark/text.h                27944 grammar/history.h
+       2 api/opening.h                   10929 watermark/draw.h                27975 grammar/waiting.h
+     327 api/config.h                    11134 samplers/mirostat.h             28288 grammar/repeated.h
+     358 api/types.h                     11357 samplers/adaptive_p.h           28366 grammar/room.h
+     680 api/missing.h                   11506 samplers/ras.h                  28759 grammar/sampler.h
+     694 api/old_names.h                 11569 samplers/replay.h               29015 grammar/warming.h
+     708 api/sample.h                    11607 samplers/custom.h               29257 grammar/forced.h
+     910 api/chains.h                    11656 config/describe.h               29463 grammar/hooks.h
+    1216 api/samplers.h                  11825 config/from_params.h            29584 schema/head.h
+    1610 api/gumbel.h                    11881 config/orders.h                 29800 schema/errors.h
+    1639 api/operator.h                  12153 config/numbers.h                29916 schema/collections.h
+    1698 api/kv.h                        12320 config/set.h                    29953 schema/references.h
+    1895 api/llama_cpp.h                 12496 config/texts.h                  30276 schema/strings.h
+    1943 api/text_error.h                12675 config/settings.h               30342 schema/numbers.h
+    1962 api/grammar.h                   12790 life/rollback.h                 30564 schema/sets.h
+    2340 api/shards.h                    13029 life/chain.h                    30846 schema/formats.h
+    2453 api/peers.h                     13327 life/members.h                  31202 schema/scalars.h
+    2599 api/drafts.h                    13437 life/update.h                   31529 schema/styles.h
+    2758 api/constraints.h               13608 life/copy.h                     31687 schema/goals.h
+    3161 api/watermark.h                 13777 rows/row.h                      31995 schema/tagged.h
+    3334 api/stop.h                      13977 rows/reserve.h                  32069 schema/alternatives.h
+    3474 api/vocab.h                     14057 rows/pieces.h                   32623 schema/objects.h
+    3517 api/search.h                    14166 rows/compact.h                  33253 schema/arrays.h
+    3699 api/parts.h                     14346 rows/sums.h                     33618 schema/satisfiable.h
+    3751 base/switches.h                 14477 rows/changes.h                  33788 schema/whole.h
+    4054 base/random.h                   14554 rows/cuts.h                     33971 tags/head.h
+    4074 base/mt19937.h                  15016 rows/typical.h                  34100 tags/words.h
+    4146 base/exact.h                    15326 rows/tail_free.h                34217 tags/inside.h
+    4363 base/bits128.h                  15394 rows/selecting.h                34361 tags/formats.h
+    4439 base/elements.h                 15538 rows/mirostat.h                 34814 tags/models.h
+    4565 watermark/colours.h             15618 watermark/rows.h                35063 grammar/grammars.h
+    4628 kernels/llama_cpp/contract.h    15728 rows/flat.h                     35131 peers/head.h
+    4650 kernels/contract.h              15802 rows/logprobs.h                 35228 peers/values.h
+    4736 kernels/scalar.h                15948 rows/support.h                  35653 peers/llama_server.h
+    4940 kernels/llama_cpp/scalar.h      16094 rows/step.h                     35722 peers/stops.h
+    4949 kernels/sets.h                  16111 run/apply.h                     35768 peers/wishes.h
+    4998 kernels/vectors.h               16177 run/writing.h                   35815 peers/fields.h
+    5080 kernels/avx512.h                16277 run/arrays.h                    36081 peers/tables.h
+    5165 kernels/avx2.h                  16365 run/walk.h                      36385 peers/requests.h
+    5229 kernels/sse2.h                  16473 run/again.h                     36589 vocab/pieces.h
+    5246 kernels/neon.h                  16538 run/finish.h                    36767 vocab/tokenizer_json.h
+    5269 kernels/wasm.h                  16579 run/draw.h                      36985 vocab/gguf.h
+    5285 kernels/generic.h               16667 run/sample.h                    37160 shards/head.h
+    5305 kernels/shared.h                16806 run/explain.h                   37245 shards/bytes.h
+    5429 kernels/passes.h                16921 watermark/making.h              37342 shards/merging.h
+    6113 kernels/llama_cpp/passes.h      17103 watermark/tails.h               37631 shards/row.h
+    6165 kernels/check.h                 17200 watermark/detect.h              37754 shards/answers.h
+    6187 kernels/dispatch.h              17425 run/verify.h                    38198 shards/logprobs.h
+    6386 core/thresholds.h               17530 run/batch.h                     38456 shards/taking.h
+    6481 core/array.h                    17716 run/replay.h                    38593 shards/asking.h
+    6896 core/table.h                    17801 run/guide.h                     38723 shards/prefix.h
+    7067 core/windows.h                  17842 life/state.h                    38946 shards/plans.h
+    7155 constraints/record.h            18003 operator/weights.h              39392 samplers/plans.h
+    7224 watermark/record.h              18078 operator/search.h               39654 shards/way.h
+    7243 rows/work.h                     18209 operator/run.h                  39800 shards/memory.h
+    7276 life/past.h                     18369 kv/cells.h                      39863 shards/batch.h
+    7335 core/record.h                   18393 kv/making.h                     40267 drafts/head.h
+    7495 core/plans.h                    18613 kv/slot.h                       40318 drafts/block.h
+    7521 core/fields.h                   18745 kv/sequences.h                  40500 drafts/tree.h
+    7618 core/owners.h                   18875 kv/data.h                       40623 drafts/relaxed.h
+    7685 core/mt19937.h                  19004 kv/update.h                     40704 drafts/ngram.h
+    7740 core/no_mt19937.h               19122 kv/state.h                      40840 search/head.h
+    7764 core/making.h                   19321 llama_cpp/functions.h           41047 search/rows.h
+    7941 core/streams.h                  19383 llama_cpp/object.h              41130 search/states.h
+    7977 life/state_fields.h             19436 llama_cpp/vocabulary.h          41217 search/beams.h
+    8065 samplers/llama_cpp.h            19511 text/reading.h                  41600 search/unmask.h
+    8205 samplers/logit_bias.h           19617 text/strings.h                  41746 text/automaton.h
+    8279 samplers/patch.h                19715 text/values.h                   41817 grammar/patterns.h
+    8327 samplers/penalties.h            19869 text/documents.h                41963 constraints/automaton.h
+    8469 samplers/dry.h                  19942 grammar/head.h                  42002 constraints/making.h
+    9001 samplers/cut.h                  19946 grammar/tree.h                  42253 constraints/sampler.h
+    9021 samplers/top_n_sigma.h          20628 grammar/building.h              42326 constraints/constructors.h
+    9157 samplers/top_k.h                21103 grammar/places.h                42694 constraints/patterns.h
+    9212 samplers/tail_free.h            21286 grammar/finishing.h             42784 constraints/looking.h
+    9329 samplers/typical.h              21598 grammar/reading.h               42854 constraints/thinking.h
+    9390 samplers/top_p.h                21690 grammar/gbnf.h                  43097 constraints/schedule.h
+    9426 samplers/min_p.h                21986 grammar/unicode.h               43180 constraints/accepting.h
+    9462 samplers/by_sums.h              22196 grammar/regex.h                 43361 constraints/drawing.h
+    9591 samplers/top_h.h                22663 grammar/derivatives.h           43600 constraints/state.h
+    9641 samplers/min_k.h                23386 grammar/searching.h             43665 constraints/kind.h
+    9700 samplers/xtc.h                  23674 grammar/vocabulary.h            43724 constraints/top_p_decay.h
+    9813 samplers/infill.h               24128 grammar/triggers.h              43791 constraints/timestamps.h
+    9920 samplers/temperature.h          24606 grammar/matcher.h               43975 constraints/accessors.h
+   10089 samplers/smoothing.h            24921 grammar/cache.h                 44082 stop/head.h
+   10170 samplers/softmax.h              25205 grammar/moving.h                44147 stop/search.h
+   10199 samplers/drafted.h              25658 grammar/visits.h                44268 stop/making.h
+   10224 samplers/greedy.h               25949 grammar/states.h                44425 stop/text.h
+   10254 samplers/choose.h               26127 grammar/unique.h                44577 stop/patterns.h
+   10340 samplers/ratio.h                26291 grammar/items.h                 44649 stop/settings.h
+   10404 samplers/draw.h                 26426 grammar/masks.h                 44680 core/kinds.h
+   10494 samplers/dist.h                 26674 grammar/runs.h                  44722 base/restore.h
+   10520 samplers/gumbel.h               26890 grammar/entries.h               44735 api/license.h
+   10630 watermark/function.h            27500 grammar/accepting.h
+   10743 watermark/text.h                27869 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23477,11 +23477,11 @@ static int32_t sampi_grammar_distance(sampi_deriver *d, sampi_node n, bool in, i
    largest of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be
    changed too, which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound
    is far, and was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed.
-   few: not 0: more repetitions of a sequence than this are far from a bound. */
+   */
 typedef struct sampi_nearness {
     int32_t far;
     bool fine, wide, exact, rigid;
-    int32_t patience, n_changed, few;
+    int32_t patience, n_changed;
 } sampi_nearness;
 
 /* Returns a node that is the same for all counts that are far from their bounds; n itself if there is none. */
@@ -23511,7 +23511,6 @@ static sampi_node sampi_grammar_near(sampi_deriver *d, sampi_node n, sampi_nearn
         }
         case SAMPI_NODE_REPEAT:
             if (is->fine && most <= far) far = most > 64 ? 64 : 24;
-            if (is->few && sampi_grammar_at(t, sampi_grammar_inlined(d, e.a))->kind == SAMPI_NODE_SEQ) far = is->few;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
@@ -23624,7 +23623,7 @@ static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
 static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
-    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0, 0 };
+    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
     const sampi_node near = sampi_grammar_near(d, n, &is);
     if (near == n || d->status || !sampi_grammar_matches_any(d, near)) return false;
     sampi_grammar_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
@@ -24846,11 +24845,9 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    /* the entry of another state, of which an entry is made (sampi_grammar_usual_entry, sampi_grammar_short_entry), or
-       NULL */
+    /* the entry of the usual state, of which an entry is made (sampi_grammar_usual_entry), or NULL */
     const sampi_entry *like;
     int32_t n_like; /* how many exits of that entry were taken over or left out */
-    uint32_t far;   /* both entries have the same plain tokens of at most so many characters; 0: not known */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */
@@ -26568,14 +26565,6 @@ static void sampi_grammar_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits
     }
 }
 
-/* Leaves out what the entry m->like has at node i of a trie and below it. */
-static void sampi_grammar_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
-{
-    sampi_grammar_set_below(m, i, entry->bits, false);
-    sampi_grammar_take_exits(m, i, true);
-    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
-}
-
 /* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
    the state whose entry is being computed goes to `state`, another one. */
 static int32_t sampi_grammar_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state,
@@ -26583,7 +26572,9 @@ static int32_t sampi_grammar_leave_usual(sampi_matcher *m, sampi_entry *entry, u
 {
     const int32_t flags = sampi_grammar_dfa_state_at(m, state)->flags | sampi_grammar_dfa_state_at(m, usual)->flags;
     if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
-    sampi_grammar_leave_below(m, entry, i);
+    sampi_grammar_set_below(m, i, entry->bits, false);
+    sampi_grammar_take_exits(m, i, true);
+    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
     return 0;
 }
 
@@ -26878,7 +26869,7 @@ static sampi_free_run sampi_grammar_run_of(sampi_matcher *m, int32_t state, bool
     if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_grammar_most_tokens(index, known.kinds)))
         return known;
     run.kinds = sampi_grammar_counted_run(m, state, &run.reach);
-    run.stops = run.kinds != 0;
+    run.stops = run.kinds != 0 && run.reach < INT32_MAX;
     if (!run.stops) {
         run.reach = INT32_MAX;
         run.kinds = far                        ? sampi_grammar_search_run(m, state, keep, &run.reach)
@@ -26901,10 +26892,7 @@ static sampi_free_run sampi_grammar_run_of(sampi_matcher *m, int32_t state, bool
   An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
      the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. */
 
-enum {
-    SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
-    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_grammar_short_entry) */
-};
+enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_grammar_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
@@ -27009,11 +26997,7 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
         const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
-                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16), length = before->length + n;
-        if (m->far && before->length + all_n <= m->far) {
-            i += size;
-            continue;
-        }
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
         const bool started = sampi_grammar_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
                    inside = started &&
                             sampi_grammar_within(all_kinds, before->length + all_n, start.kinds, start.reach),
@@ -27040,8 +27024,6 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
             continue;
         }
         if (usual) usual = sampi_grammar_leave_usual(m, entry, i, next, usual);
-        if (m->far && (!next || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)) || (n && length == m->far + 1)))
-            sampi_grammar_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_grammar_set_below(m, i, entry->bits, false);
             if (next) {
@@ -27064,7 +27046,7 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
         here->usual = usual;
         here->expects = sampi_grammar_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
-        here->length = length;
+        here->length = before->length + n;
         here->run_kinds = 0;
         here->run_reach = 0;
         if (here->expects == 0 && size > 1 && (size > 8 || sampi_grammar_run_at(m, next, keep).reach >= 0)) {
@@ -27126,22 +27108,19 @@ static int32_t sampi_grammar_entry_keep(sampi_matcher *m, const sampi_entry *fou
 }
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. */
-static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual,
-                                     sampi_progress *at)
+static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, sampi_progress *at)
 {
     sampi_level level = sampi_grammar_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
-    m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
     if (like >= 0) {
         m->like = sampi_grammar_entry_at(m, like);
         m->n_like = 0;
-        m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
-    const int32_t usual = m->like && is_usual ? m->like->state : 0;
+    const int32_t usual = m->like ? m->like->state : 0;
     sampi_grammar_begin_step(m);
     sampi_grammar_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_grammar_close(m, level.items);
@@ -27150,11 +27129,6 @@ static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32
         const sampi_item item = { entry->state, 0, sampi_grammar_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_grammar_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
-        if (m->far) { /* the other tokens are found anew */
-            for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
-            sampi_grammar_take_exits(m, m->index->n_plain, true);
-            sampi_grammar_take_exits(m, m->index->n_nodes, false);
-        }
         if (!m->d.status)
             sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
         if (!m->d.status) sampi_grammar_take_exits(m, m->index->n_nodes, true);
@@ -27249,7 +27223,7 @@ static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int
 {
     const sampi_node node = sampi_grammar_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
-    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0, 0 }, narrow = wide;
+    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
     const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
@@ -27280,7 +27254,7 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
             state = to;
             continue;
         }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
         const int32_t near = facts & SAMPI_FACT_AND
                                  ? state
                                  : sampi_grammar_state_of(m, sampi_grammar_near(&m->d, s->node, &is));
@@ -27308,54 +27282,6 @@ static int32_t sampi_grammar_usual_entry(sampi_matcher *m, int32_t parent, int32
     return at >= 0 && sampi_grammar_entry_at(m, at)->bits && sampi_grammar_entry_at(m, at)->state == usual ? at : -1;
 }
 
-/* Returns whether two entries have the same plain tokens of at most SAMPI_SHORT characters, and the same exits within
-   plain tokens. */
-static bool sampi_grammar_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
-{
-    const samp_vocab *vocab = m->index->vocab;
-    for (uint32_t i = 0; i < m->index->n_mask; i++) {
-        uint32_t bits = (a->bits[i] ^ b->bits[i]) & m->index->plain[i];
-        for (samp_token token = (samp_token)i * 32; bits; bits >>= 1, token++) {
-            size_t n = 0, length = 0;
-            const char *bytes = bits & 1 ? vocab->token_bytes(vocab, token, &n) : NULL;
-            for (size_t k = 0; k < n; k++) length += ((uint8_t)bytes[k] & 0xc0) != 0x80;
-            if ((bits & 1) && length <= SAMPI_SHORT) return false;
-        }
-    }
-    int32_t n = 0;
-    while (n < a->n_exits && n < b->n_exits && a->exits[n] == b->exits[n]) n++;
-    return (n == a->n_exits || a->exits[n] >= m->index->n_plain) &&
-           (n == b->n_exits || b->exits[n] >= m->index->n_plain);
-}
-
-/* Returns the number of an entry that has the same short plain tokens as a state with counts, or -1: that of a state
-   whose bounds above a number are left out. */
-static int32_t sampi_grammar_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
-{
-    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
-    const uint8_t facts = sampi_grammar_at(&m->d.tree, node)->facts;
-    const bool compares = (facts & SAMPI_FACT_AND) != 0;
-    const int32_t far = compares ? SAMPI_SHORT + 8 : SAMPI_SHORT; /* a text may need some bytes behind a token */
-    sampi_nearness wide = { far, false, true, !compares, false, SAMPI_NEAR_PATIENCE, 0, compares ? 2 : 0 },
-                   narrow = wide;
-    if (parent >= 2 || !(facts & SAMPI_FACT_COUNT)) return -1;
-    const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
-    if (!wide.n_changed || wide.rigid || m->d.status) return -1;
-    const int32_t above = sampi_grammar_state_of(m, more);
-    narrow.wide = false;
-    const int32_t below = compares ? sampi_grammar_state_of(m, sampi_grammar_near(&m->d, node, &narrow)) : above;
-    if (!above || !below || above == state || below == state || m->d.status) return -1;
-    int32_t *met = &sampi_grammar_dfa_state_at(m, above)->near;
-    if (!SAMPI_INT_GET(met)) {
-        SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
-        return -1;
-    }
-    const int32_t a = sampi_grammar_entry_of(m, parent, above),
-                  b = compares ? sampi_grammar_entry_of(m, parent, below) : a;
-    if (a < 0 || b < 0 || !sampi_grammar_entry_at(m, a)->bits || !sampi_grammar_entry_at(m, b)->bits) return -1;
-    return a == b || sampi_grammar_same_short(m, sampi_grammar_entry_at(m, a), sampi_grammar_entry_at(m, b)) ? a : -1;
-}
-
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -27363,8 +27289,7 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     state = sampi_grammar_near_state(m, parent, state);
     int32_t *slot, at = sampi_grammar_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state),
-                  like = usual >= 0 || m->d.status ? usual : sampi_grammar_short_entry(m, parent, state);
+    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -27373,7 +27298,7 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     m->n_computed++;
     const sampi_progress before = sampi_grammar_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, like, usual >= 0, &now);
+    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, usual, &now);
     at = m->d.status ? -1 : sampi_grammar_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)

@@ -4,10 +4,7 @@
    found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
    walk over the trie. */
 
-enum {
-    SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
-    SAMPI_SHORT = 24           /* tokens of at most so many characters are short (sampi_grammar_short_entry) */
-};
+enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_grammar_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
@@ -119,11 +116,7 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
         const uint8_t byte = (uint8_t)head;
         const sampi_plain_level *before = &level[depth - 1];
         const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
-                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16), length = before->length + n;
-        if (m->far && before->length + all_n <= m->far) {
-            i += size;
-            continue;
-        }
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
         const bool started = sampi_grammar_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
                    inside = started &&
                             sampi_grammar_within(all_kinds, before->length + all_n, start.kinds, start.reach),
@@ -150,8 +143,6 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
             continue;
         }
         if (usual) usual = sampi_grammar_leave_usual(m, entry, i, next, usual);
-        if (m->far && (!next || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)) || (n && length == m->far + 1)))
-            sampi_grammar_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_grammar_set_below(m, i, entry->bits, false);
             if (next) {
@@ -174,7 +165,7 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
         here->usual = usual;
         here->expects = sampi_grammar_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
-        here->length = length;
+        here->length = before->length + n;
         here->run_kinds = 0;
         here->run_reach = 0;
         if (here->expects == 0 && size > 1 && (size > 8 || sampi_grammar_run_at(m, next, keep).reach >= 0)) {
@@ -240,23 +231,20 @@ static int32_t sampi_grammar_entry_keep(sampi_matcher *m, const sampi_entry *fou
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
    from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
    there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. like:
-   the number of an entry that has nearly the same tokens, that of the usual state or a short one, or -1. */
-static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual,
-                                     sampi_progress *at)
+   the number of the usual state's entry, which has nearly the same tokens, or -1. */
+static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, sampi_progress *at)
 {
     sampi_level level = sampi_grammar_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
-    m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
     if (like >= 0) {
         m->like = sampi_grammar_entry_at(m, like);
         m->n_like = 0;
-        m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
-    const int32_t usual = m->like && is_usual ? m->like->state : 0;
+    const int32_t usual = m->like ? m->like->state : 0;
     sampi_grammar_begin_step(m);
     sampi_grammar_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_grammar_close(m, level.items);
@@ -265,11 +253,6 @@ static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32
         const sampi_item item = { entry->state, 0, sampi_grammar_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_grammar_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
-        if (m->far) { /* the other tokens are found anew */
-            for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
-            sampi_grammar_take_exits(m, m->index->n_plain, true);
-            sampi_grammar_take_exits(m, m->index->n_nodes, false);
-        }
         if (!m->d.status)
             sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
         if (!m->d.status) sampi_grammar_take_exits(m, m->index->n_nodes, true);
@@ -366,7 +349,7 @@ static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int
 {
     const sampi_node node = sampi_grammar_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
-    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0, 0 }, narrow = wide;
+    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
     const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
@@ -400,7 +383,7 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
             state = to;
             continue;
         }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
         const int32_t near = facts & SAMPI_FACT_AND
                                  ? state
                                  : sampi_grammar_state_of(m, sampi_grammar_near(&m->d, s->node, &is));
@@ -430,55 +413,6 @@ static int32_t sampi_grammar_usual_entry(sampi_matcher *m, int32_t parent, int32
     return at >= 0 && sampi_grammar_entry_at(m, at)->bits && sampi_grammar_entry_at(m, at)->state == usual ? at : -1;
 }
 
-/* Returns whether two entries have the same plain tokens of at most SAMPI_SHORT characters, and the same exits within
-   plain tokens. Both have bits. */
-static bool sampi_grammar_same_short(const sampi_matcher *m, const sampi_entry *a, const sampi_entry *b)
-{
-    const samp_vocab *vocab = m->index->vocab;
-    for (uint32_t i = 0; i < m->index->n_mask; i++) {
-        uint32_t bits = (a->bits[i] ^ b->bits[i]) & m->index->plain[i];
-        for (samp_token token = (samp_token)i * 32; bits; bits >>= 1, token++) {
-            size_t n = 0, length = 0;
-            const char *bytes = bits & 1 ? vocab->token_bytes(vocab, token, &n) : NULL;
-            for (size_t k = 0; k < n; k++) length += ((uint8_t)bytes[k] & 0xc0) != 0x80;
-            if ((bits & 1) && length <= SAMPI_SHORT) return false;
-        }
-    }
-    int32_t n = 0;
-    while (n < a->n_exits && n < b->n_exits && a->exits[n] == b->exits[n]) n++;
-    return (n == a->n_exits || a->exits[n] >= m->index->n_plain) &&
-           (n == b->n_exits || b->exits[n] >= m->index->n_plain);
-}
-
-/* Returns the number of an entry that has the same short plain tokens as a state with counts, or -1: that of a state
-   whose bounds above a number are left out. With an AND it is compared with that of a state that has this number as
-   such bounds. The first state that could use an entry is not worth it. */
-static int32_t sampi_grammar_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
-{
-    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
-    const uint8_t facts = sampi_grammar_at(&m->d.tree, node)->facts;
-    const bool compares = (facts & SAMPI_FACT_AND) != 0;
-    const int32_t far = compares ? SAMPI_SHORT + 8 : SAMPI_SHORT; /* a text may need some bytes behind a token */
-    sampi_nearness wide = { far, false, true, !compares, false, SAMPI_NEAR_PATIENCE, 0, compares ? 2 : 0 },
-                   narrow = wide;
-    if (parent >= 2 || !(facts & SAMPI_FACT_COUNT)) return -1;
-    const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
-    if (!wide.n_changed || wide.rigid || m->d.status) return -1;
-    const int32_t above = sampi_grammar_state_of(m, more);
-    narrow.wide = false;
-    const int32_t below = compares ? sampi_grammar_state_of(m, sampi_grammar_near(&m->d, node, &narrow)) : above;
-    if (!above || !below || above == state || below == state || m->d.status) return -1;
-    int32_t *met = &sampi_grammar_dfa_state_at(m, above)->near;
-    if (!SAMPI_INT_GET(met)) {
-        SAMPI_INT_PUT(met, SAMPI_NEAR_MET);
-        return -1;
-    }
-    const int32_t a = sampi_grammar_entry_of(m, parent, above),
-                  b = compares ? sampi_grammar_entry_of(m, parent, below) : a;
-    if (a < 0 || b < 0 || !sampi_grammar_entry_at(m, a)->bits || !sampi_grammar_entry_at(m, b)->bits) return -1;
-    return a == b || sampi_grammar_same_short(m, sampi_grammar_entry_at(m, a), sampi_grammar_entry_at(m, b)) ? a : -1;
-}
-
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -486,8 +420,7 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     state = sampi_grammar_near_state(m, parent, state);
     int32_t *slot, at = sampi_grammar_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state),
-                  like = usual >= 0 || m->d.status ? usual : sampi_grammar_short_entry(m, parent, state);
+    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -496,7 +429,7 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     m->n_computed++;
     const sampi_progress before = sampi_grammar_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, like, usual >= 0, &now);
+    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, usual, &now);
     at = m->d.status ? -1 : sampi_grammar_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)

@@ -203,7 +203,7 @@ static sampi_free_run sampi_grammar_run_of(sampi_matcher *m, int32_t state, bool
     if (known.reach >= ENOUGH && (known.reach < INT32_MAX || sampi_grammar_most_tokens(index, known.kinds)))
         return known;
     run.kinds = sampi_grammar_counted_run(m, state, &run.reach);
-    run.stops = run.kinds != 0;
+    run.stops = run.kinds != 0 && run.reach < INT32_MAX;
     if (!run.stops) {
         run.reach = INT32_MAX;
         run.kinds = far                        ? sampi_grammar_search_run(m, state, keep, &run.reach)

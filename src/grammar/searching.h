@@ -94,11 +94,11 @@ static int32_t sampi_grammar_distance(sampi_deriver *d, sampi_node n, bool in, i
    the largest of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be
    changed too, which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower
    bound is far, and was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were
-   changed. few: not 0: more repetitions of a sequence than this are far from a bound. */
+   changed. */
 typedef struct sampi_nearness {
     int32_t far;
     bool fine, wide, exact, rigid;
-    int32_t patience, n_changed, few;
+    int32_t patience, n_changed;
 } sampi_nearness;
 
 /* Returns a node that is the same for all counts that are far from their bounds; n itself if there is none. */
@@ -128,7 +128,6 @@ static sampi_node sampi_grammar_near(sampi_deriver *d, sampi_node n, sampi_nearn
         }
         case SAMPI_NODE_REPEAT:
             if (is->fine && most <= far) far = most > 64 ? 64 : 24;
-            if (is->few && sampi_grammar_at(t, sampi_grammar_inlined(d, e.a))->kind == SAMPI_NODE_SEQ) far = is->few;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
@@ -247,7 +246,7 @@ static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
 static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
-    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0, 0 };
+    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
     const sampi_node near = sampi_grammar_near(d, n, &is);
     if (near == n || d->status || !sampi_grammar_matches_any(d, near)) return false;
     sampi_grammar_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
