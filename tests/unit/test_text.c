@@ -83,99 +83,93 @@ static void shows(samp_text *t, const char *want)
 
 /* ---- by hand ---- */
 
-TEST(test_stop_over_tokens)
-{
-    samp_text *t = TEXT(NULL, "###");
-    say(t, "a##b###c");
-    assert_num(samp_text_stop(t), 0);
-    shows(t, "a|||##b|||*|*|"); /* the last token is not taken */
-
-    t = TEXT(NULL, "world", "lo,");
-    assert_num(push(t, LONG), SAMP_TEXT_STOPPED); /* "hello, world! ": all in one token */
-    assert_num(samp_text_stop(t), 1);
-    int32_t token;
-    size_t byte;
-    assert_ok(samp_text_stop_at(t, &token, &byte));
-    assert_num(token, 0);
-    assert_num(byte, 3);
-    shows(t, "hel*|");
-
+/* What is pushed and what it shows. In what is pushed \1 and \2 are the ends, \3 and \4 the tokens without bytes and the long
+   one; \5 is a flush, and \6 takes four tokens back. */
+static const samp_token stop_tokens[] = { 100000, 'q', LONG, 'b' }; /* an id that the vocabulary does not have, too */
+#define STOP_TOKENS .stop_tokens = stop_tokens, .n_stop_tokens = 4
+enum { ANY = -9 }; /* not asked for */
+static const struct by_hand {
+    const char *stops[4], *pattern;
+    const char *said, *shows;
+    int stop, token, byte; /* which one, and where it begins */
+    samp_text_options options;
+} by_hand[] = {
+    { { "###" }, NULL, "a##b###c", "a|||##b|||*|*|", 0, 4, 0, { 0 } }, /* the last token is not taken */
+    { { "world", "lo," }, NULL, "\4", "hel*|", 1, 0, 3, { 0 } },       /* "hello, world! ": all in one token */
     /* what was held is shown as soon as it cannot be a stop, or when the text ends */
-    t = TEXT(NULL, "abcd", "bce");
-    say(t, "abc");
-    say(t, "xab");
-    flush(t);
-    shows(t, "|||abcx|||ab|");
-    t = TEXT(NULL, "abcd", "bce");
-    say(t, "abce");
-    shows(t, "|||a*|");
-    t = text_with(NULL, NULL, 0);
-    say(t, "ab");
-    flush(t);
-    shows(t, "a|b||");
-}
-
-TEST(test_which_stop)
-{
-    /* the last byte that comes first */
-    samp_text *t = TEXT(NULL, "abcd", "bc");
-    say(t, "abcd");
-    assert_num(samp_text_stop(t), 1);
-    shows(t, "||a*|*|");
-    /* then the first byte that comes first */
-    t = TEXT(NULL, "c", "bc", "abc", "xabc");
-    say(t, "abc");
-    assert_num(samp_text_stop(t), 2);
-    shows(t, "||*|");
-    /* then the lower index */
-    t = TEXT(NULL, "x", "bc", "bc");
-    assert_ok(samp_text_add_pattern(t, "bc", 2));
-    say(t, "abc");
-    assert_num(samp_text_stop(t), 1);
-    shows(t, "a||*|");
-    /* a pattern that begins before a string wins */
-    t = TEXT(NULL, "c");
-    assert_ok(samp_text_add_pattern(t, "z", 1));
-    assert_ok(samp_text_add_pattern(t, "b.?c|c", 3));
-    say(t, "ab");
-    say(t, "c");
-    assert_num(samp_text_stop(t), 2);
-    shows(t, "a||*|");
-}
-
-TEST(test_characters)
-{
-    samp_text *t = text_with(NULL, NULL, 0);
-    say(t, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
-    flush(t);
-    shows(t, "|\xc3\xa9|||\xe2\x82\xac||||\xf0\x9f\x98\x80||");
-
-    /* broken: the longest beginning of a character is one U+FFFD, each other byte is one too */
-    t = text_with(NULL, NULL, 0);
-    say(t, "\xf0\x9f\x98"
-           "a\xff\xed\xa0\x80\xc0\xaf");
-    flush(t);
-    shows(t, "|||\xef\xbf\xbd"
-             "a|\xef\xbf\xbd||\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd||");
-
+    { { "abcd", "bce" }, NULL, "abcxab\5", "|||abcx|||ab|", ANY, ANY, 0, { 0 } },
+    { { "abcd", "bce" }, NULL, "abce", "|||a*|", 1, 1, 0, { 0 } },
+    { { NULL }, NULL, "ab\5", "a|b||", ANY, ANY, 0, { 0 } },
+    /* which stop: the last byte that comes first, then the first byte that does, then the lower index */
+    { { "abcd", "bc" }, NULL, "abcd", "||a*|*|", 1, 1, 0, { 0 } },
+    { { "c", "bc", "abc", "xabc" }, NULL, "abc", "||*|", 2, 0, 0, { 0 } },
+    { { "x", "bc", "bc" }, "bc", "abc", "a||*|", 1, 1, 0, { 0 } },
+    { { "c" }, "b.?c|c", "abc", "a||*|", 1, 1, 0, { 0 } }, /* a pattern that begins before a string */
+    /* characters; broken: the longest beginning of one is one U+FFFD, each other byte is one too */
+    { { NULL },
+      NULL,
+      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\5",
+      "|\xc3\xa9|||\xe2\x82\xac||||\xf0\x9f\x98\x80||",
+      ANY,
+      ANY,
+      0,
+      { 0 } },
+    { { NULL },
+      NULL,
+      "\xf0\x9f\x98"
+      "a\xff\xed\xa0\x80\xc0\xaf\5",
+      "|||\xef\xbf\xbd"
+      "a|\xef\xbf\xbd||\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd||",
+      ANY,
+      ANY,
+      0,
+      { 0 } },
     /* the text ends within one; or as they are */
-    t = text_with(NULL, NULL, 0);
-    say(t, "a\xe2\x82");
-    flush(t);
-    shows(t, "a|||\xef\xbf\xbd|");
-    samp_text_options raw = { .raw_bytes = true };
-    t = text_with(&raw, NULL, 0);
-    say(t, "\xff\xe2\x82");
-    flush(t);
-    shows(t, "\xff|||\xe2\x82|");
-
+    { { NULL }, NULL, "a\xe2\x82\5", "a|||\xef\xbf\xbd|", ANY, ANY, 0, { 0 } },
+    { { NULL }, NULL, "\xff\xe2\x82\5", "\xff|||\xe2\x82|", ANY, ANY, 0, { .raw_bytes = true } },
     /* a stop that begins within a character; and one that would */
-    t = TEXT(NULL, "\xac!");
-    say(t, "\xe2\x82\xac!");
-    shows(t, "|||\xef\xbf\xbd*|");
-    t = TEXT(NULL, "\xac!");
-    say(t, "\xe2\x82\xac?");
-    shows(t, "|||\xe2\x82\xac?|");
+    { { "\xac!" }, NULL, "\xe2\x82\xac!", "|||\xef\xbf\xbd*|", 0, 2, 0, { 0 } },
+    { { "\xac!" }, NULL, "\xe2\x82\xac?", "|||\xe2\x82\xac?|", ANY, ANY, 0, { 0 } },
+    /* ends, whose bytes are neither shown nor searched; stop tokens, which may be shown */
+    { { "abc", "<end>" }, NULL, "ab\1c", "||ab#|#|", -1, 2, 0, { 0 } },
+    { { "<end>" }, NULL, "\xc3\2", "|\xef\xbf\xbd#|", -1, 1, 0, { 0 } },
+    { { NULL }, NULL, "aq", "a|#|", -1, 1, 0, { STOP_TOKENS } },
+    { { "zz" }, NULL, "z\4", "z|hello, world! #|", -1, 1, 0, { STOP_TOKENS, .include_stop = true } },
+    { { NULL }, NULL, "a\2", "a|#|", -1, 1, 0, { STOP_TOKENS, .include_stop = true } },
+    { { "cd" }, NULL, "acd", "a|c|d*|", 0, 1, 0, { STOP_TOKENS, .include_stop = true } },
+    /* the first two tokens stop nothing, but a stop may begin there */
+    { { "ab", "c" }, NULL, "abab", "|ab||*|", 0, 2, 0, { .min_tokens = 2 } },
+    { { "ab" }, NULL, "xab", "x||*|", 0, 1, 0, { .min_tokens = 2 } },
+    { { NULL }, NULL, "\1\2\1", "|<end>|#|", -1, 2, 0, { .min_tokens = 2 } },
+    { { " a" }, NULL, "\3  a b", "|||*|*|*|", 0, 2, 0, { .strip_space = true } },
+    { { " a" }, NULL, "\3  a b\6 xb\5", "|||*|*|*||x|b||", ANY, ANY, 0, { .strip_space = true } },
+};
+
+TEST(test_by_hand)
+{
+    for (size_t i = 0; i < TEST_COUNT(by_hand); i++) {
+        const struct by_hand *of = &by_hand[i];
+        size_t n = 0, byte = 77;
+        int32_t token = -1;
+        while (n < 4 && of->stops[n]) n++;
+        samp_text *t = text_with(&of->options, of->stops, n);
+        if (of->pattern) assert_ok(samp_text_add_pattern(t, of->pattern, 3));
+        for (const char *c = of->said; *c; c++) {
+            if (*c == 5)
+                flush(t);
+            else if (*c == 6)
+                assert_ok(samp_text_rollback(t, 4));
+            else
+                push(t, *c >= 1 && *c <= 4 ? END - 1 + *c : (unsigned char)*c);
+        }
+        if (of->stop != ANY) {
+            assert_num(samp_text_stop(t), of->stop);
+            assert_ok(samp_text_stop_at(t, &token, &byte));
+            assert_num(token, of->token);
+            assert_num(byte, of->byte);
+        }
+        shows(t, of->shows);
+    }
 }
 
 /* Two bytes of any kind, then some that may go on or not, against the table of the standard. */
@@ -204,73 +198,6 @@ TEST(test_every_beginning)
     }
     samp_text_free(t[0]);
     samp_text_free(t[1]);
-}
-
-TEST(test_ends)
-{
-    samp_text *t = TEXT(NULL, "abc", "<end>");
-    say(t, "ab");
-    assert_num(push(t, END), SAMP_TEXT_ENDED);
-    assert_num(push(t, 'c'), SAMP_TEXT_ENDED);
-    int32_t token = -1;
-    assert_ok(samp_text_stop_at(t, &token, NULL));
-    assert_num(token, 2);
-    assert_num(samp_text_stop(t), -1);
-    shows(t, "||ab#|#|");
-    t = TEXT(NULL, "<end>"); /* an end token's bytes are neither shown nor searched */
-    say(t, "\xc3");
-    push(t, THE_END);
-    shows(t, "|\xef\xbf\xbd#|");
-
-    /* stop tokens, which may be shown; ids that the vocabulary does not have */
-    const samp_token stops[] = { 100000, 'q', LONG, 'b' };
-    samp_text_options o = { .stop_tokens = stops, .n_stop_tokens = 4 };
-    t = text_with(&o, NULL, 0);
-    say(t, "aq");
-    shows(t, "a|#|");
-    o.include_stop = true;
-    t = TEXT(&o, "zz");
-    say(t, "z");
-    push(t, LONG);
-    shows(t, "z|hello, world! #|");
-    t = text_with(&o, NULL, 0);
-    say(t, "a");
-    push(t, THE_END); /* of the vocabulary: not shown */
-    shows(t, "a|#|");
-    t = TEXT(&o, "cd");
-    say(t, "acd");
-    shows(t, "a|c|d*|");
-}
-
-TEST(test_options)
-{
-    /* the first two tokens stop nothing, but a stop may begin there */
-    samp_text_options o = { .min_tokens = 2 };
-    samp_text *t = TEXT(&o, "ab", "c");
-    say(t, "abab");
-    shows(t, "|ab||*|");
-    t = TEXT(&o, "ab");
-    say(t, "xab");
-    shows(t, "x||*|");
-    t = text_with(&o, NULL, 0);
-    push(t, END);
-    push(t, THE_END);
-    assert_num(push(t, END), SAMP_TEXT_ENDED);
-    shows(t, "|<end>|#|");
-
-    o.min_tokens = 0;
-    o.strip_space = true;
-    t = TEXT(&o, " a");
-    push(t, EMPTY);
-    say(t, "  a b");
-    int32_t token;
-    size_t byte;
-    assert_ok(samp_text_stop_at(t, &token, &byte));
-    assert_num(token, 2);
-    assert_ok(samp_text_rollback(t, 4)); /* and again */
-    say(t, " xb");
-    flush(t);
-    shows(t, "|||*|*|*||x|b||");
 }
 
 TEST(test_patterns)
