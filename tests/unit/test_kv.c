@@ -100,88 +100,6 @@ TEST(test_attended_length)
     }
 }
 
-/* Behind the head, then from the front; a far head goes back to the start first. */
-TEST(test_search_wraps)
-{
-    samp_kv *kv = plain(16);
-    assert_ok(put(kv, 0, 0, 10));
-    assert_ok(put(kv, 1, 0, 4));
-    assert_num(kv->head, 10);
-    assert_ok(samp_kv_seq_rm(kv, 0, 2, 8));
-    assert_num(kv->head, 2);
-    assert_ok(put(kv, 2, 0, 5));
-    assert_num(kv->head, 2);
-    assert_status(put(kv, 3, 0, 3), SAMP_E_FULL);
-    assert_num(kv->head, 2);
-    assert_ok(put(kv, 3, 0, 2));
-    assert_num(kv->head, 14);
-    assert_ok(put(kv, 3, 2, 1)); /* the only hole lies before the head */
-    assert_num(kv->head, 7);
-    assert_num(kv->used, 16);
-    assert_status(put(kv, 3, 3, 1), SAMP_E_FULL);
-
-    assert_ok(samp_kv_seq_rm(kv, -1, -1, -1));
-    assert_num(kv->head, 0);
-    assert_ok(put(kv, 0, 0, 12));
-    assert_ok(put(kv, 1, 0, 1));
-    assert_ok(samp_kv_seq_cp(kv, 1, 2, -1, -1));
-    kv->head = 12;
-    assert_ok(samp_kv_seq_rm(kv, 0, 6, -1));
-    kv->head = 12; /* 12 > 7 + 2 * 2: from the start */
-    assert_ok(put(kv, 3, 0, 2));
-    assert_num(kv->head, 6);
-    kv->head = 12; /* 12 <= 9 + 2 * 2: from there */
-    assert_ok(put(kv, 4, 0, 2));
-    assert_num(kv->head, 13);
-    samp_kv_free(kv);
-}
-
-TEST(test_scattered_cells)
-{
-    int32_t pos[4] = { 10, 11, 12, 13 };
-    uint64_t set[4] = { 2, 2, 2, 2 };
-    uint32_t cells[4];
-    samp_kv_batch batch = { 4, pos, set };
-    samp_kv *kv = plain(8);
-    assert_ok(put(kv, 0, 0, 8));
-    for (int32_t p = 1; p < 8; p += 2) assert_ok(samp_kv_seq_rm(kv, 0, p, p + 1));
-    kv->head = 5;
-    assert_status(samp_kv_find_slot(kv, &batch, SAMP_KV_RUN, cells), SAMP_E_FULL);
-    assert_status(samp_kv_find_slot(kv, &batch, (samp_kv_slot)2, cells), SAMP_E_RANGE);
-    assert_ok(samp_kv_find_slot(kv, &batch, SAMP_KV_SCATTERED, cells));
-    assert_num(cells[0], 5);
-    assert_num(cells[1], 7);
-    assert_num(cells[2], 1);
-    assert_num(cells[3], 3);
-    assert_num(kv->head, 5);
-    assert_num(kv->used, 8);
-    samp_kv_free(kv);
-}
-
-/* A fork shares cells until both sides have let go of them. */
-TEST(test_fork)
-{
-    samp_kv *kv = plain(32);
-    assert_ok(put(kv, 0, 0, 8));
-    for (int32_t s = 1; s < 4; s++) assert_ok(samp_kv_seq_cp(kv, 0, s, -1, -1));
-    assert_num(kv->used, 8);
-    assert_u64(kv->cells[3].seq, 15);
-    assert_ok(put(kv, 2, 8, 3));
-    assert_num(kv->used, 11);
-    assert_num(samp_kv_seq_pos_max(kv, 2), 10);
-    assert_num(samp_kv_seq_pos_max(kv, 3), 7);
-    assert_ok(samp_kv_seq_rm(kv, 0, -1, -1));
-    assert_num(kv->used, 11);
-    assert_num(samp_kv_seq_pos_min(kv, 0), -1);
-    assert_ok(samp_kv_seq_keep(kv, 3));
-    assert_num(kv->used, 8);
-    assert_u64(kv->cells[3].seq, 8);
-    assert_ok(samp_kv_seq_cp(kv, 3, 0, 2, 5));
-    assert_num(samp_kv_seq_pos_min(kv, 0), 2);
-    assert_num(samp_kv_seq_pos_max(kv, 0), 4);
-    samp_kv_free(kv);
-}
-
 TEST(test_shift)
 {
     samp_kv *kv = plain(32);
@@ -902,6 +820,7 @@ TEST(test_null_arguments)
     assert_status(samp_kv_find_slot(kv, NULL, SAMP_KV_RUN, NULL), SAMP_E_NULL);
     assert_status(samp_kv_find_slot(kv, &no_pos, SAMP_KV_RUN, NULL), SAMP_E_NULL);
     assert_status(samp_kv_find_slot(kv, &no_set, SAMP_KV_RUN, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_find_slot(kv, &batch, (samp_kv_slot)2, NULL), SAMP_E_RANGE);
     assert_status(samp_kv_seq_rm(NULL, 0, -1, -1), SAMP_E_NULL);
     assert_status(samp_kv_seq_cp(NULL, 0, 1, -1, -1), SAMP_E_NULL);
     assert_status(samp_kv_seq_keep(NULL, 0), SAMP_E_NULL);
