@@ -313,39 +313,55 @@ int main(void)
 
 #else
 
+/* An entry of a table, behind the one before where the line has room. */
+__attribute__((format(printf, 1, 2))) static void entry(const char *format, ...)
+{
+    static int column;
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const bool table = text[0] != '{';
+    if (!table && column + n > 116) column = printf("\n   ") - 1;
+    column = table ? 116 : column + n + 2;
+    printf(table ? "%s" : " %s,", text);
+}
+
 static void print_vectors(void)
 {
-    printf("/* math_vectors.h - the canonical arithmetic's results. Written by: test_math --print-vectors */\n\n");
-    printf("static const vector math_vectors[] = {\n");
+    entry("/* math_vectors.h - the canonical arithmetic's results. Written by: test_math --print-vectors */\n\n");
+    entry("static const vector math_vectors[] = {");
     for (size_t i = 0; i < TEST_COUNT(math_vectors); i++) {
         const vector *v = &math_vectors[i];
         value got = function_result(v);
-        printf("    { \"%s\", \"%s\", \"%s\", \"", v->function, v->x, v->y);
+        char text[40];
         if (got.is_double)
-            printf("%a\" },\n", sampi_from_bits(got.bits));
+            snprintf(text, sizeof text, "%a", sampi_from_bits(got.bits));
         else
-            printf("0x%llx\" },\n", (unsigned long long)got.bits);
+            snprintf(text, sizeof text, "0x%llx", (unsigned long long)got.bits);
+        entry("{ \"%s\", \"%s\", \"%s\", \"%s\" }", v->function, v->x, v->y, text);
     }
-    printf("};\n\nstatic const row_vector row_vectors[] = {\n");
+    entry("\n};\n\nstatic const row_vector row_vectors[] = {");
     for (size_t i = 0; i < TEST_COUNT(row_vectors); i++) {
         double entropy, reach;
         row_vector v = row_result(row_vectors[i].row, &entropy, &reach);
-        printf("    { \"%s\", 0x%llx, 0x%llx, \"%a\", \"%a\" },\n", v.row, (unsigned long long)v.z,
-               (unsigned long long)v.s, entropy, reach);
+        entry("{ \"%s\", 0x%llx, 0x%llx, \"%a\", \"%a\" }", v.row, (unsigned long long)v.z, (unsigned long long)v.s,
+              entropy, reach);
     }
-    printf("};\n\nstatic const cut_vector cut_vectors[] = {\n");
+    entry("\n};\n\nstatic const cut_vector cut_vectors[] = {");
     for (size_t i = 0; i < TEST_COUNT(cut_vectors); i++) {
         cut_vector v = cut_result(cut_vectors[i].row, cut_vectors[i].sampler);
-        printf("    { \"%s\", \"%s\", %zu, 0x%016llx },\n", v.row, v.sampler, v.size, (unsigned long long)v.hash);
+        entry("{ \"%s\", \"%s\", %zu, 0x%016llx }", v.row, v.sampler, v.size, (unsigned long long)v.hash);
     }
-    printf("};\n\nstatic const draw_vector draw_vectors[] = {\n");
+    entry("\n};\n\nstatic const draw_vector draw_vectors[] = {");
     for (size_t i = 0; i < TEST_COUNT(draw_vectors); i++) {
         draw_vector v = draw_result(draw_vectors[i].row, draw_vectors[i].sampler);
-        printf("    { \"%s\", \"%s\", { %d", v.row, v.sampler, (int)v.token[0]);
-        for (int k = 1; k < 8; k++) printf(", %d", (int)v.token[k]);
-        printf(" } },\n");
+        const samp_token *t = v.token;
+        entry("{ \"%s\", \"%s\", { %d, %d, %d, %d, %d, %d, %d, %d } }", v.row, v.sampler, (int)t[0], (int)t[1],
+              (int)t[2], (int)t[3], (int)t[4], (int)t[5], (int)t[6], (int)t[7]);
     }
-    printf("};\n");
+    entry("\n};\n");
 }
 
 TEST(test_vectors)
