@@ -112,7 +112,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
     # shellcheck disable=SC2086
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/one.$3" -o "$dir/one.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/two.$3" -o "$dir/two.o"
-    "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
+    "$1" -std="$2" $warn $4 ${5:-} ${5:+-DSAMPLING_LLAMA} -c "$dir/gpu.$3" -o "$dir/gpu.o" # nothing is linked with it
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/only.$3" -o "$dir/only.o"
     # shellcheck disable=SC2086
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/types.$3" -o "$dir/types.o"
@@ -215,7 +215,7 @@ for c in $COMPILERS; do
     for std in c11 c++11; do
         case $std in c++*) driver=$cxx suffix=cpp ;; *) driver=$c suffix=c ;; esac
         build "$driver" $std $suffix -O0
-        build "$driver" $std $suffix -O2
+        case $std in c++*) build "$driver" $std $suffix -O2 ;; esac # as C with OpenMP, below
         build "$driver" $std $suffix -O0 "$parts"
         [ "${2:-}" != full ] || build "$driver" $std $suffix "-O3 -march=native"
     done
@@ -226,7 +226,6 @@ for c in $COMPILERS; do
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
     build "$c" gnu11 c "-O3 -march=native" "$parts"
-    llama "$c" c11 c "-O3 -march=native"
-    llama "$cxx" c++11 cpp -O0
+    llama "$c" c11 c -O2
 done
 echo "compile: $n builds without a warning ($(echo $COMPILERS)); -ffast-math is refused"
