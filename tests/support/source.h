@@ -20,9 +20,9 @@ static inline uint64_t env_setting(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* How much is played: SAMP_TEST_FULL has all of it (make ci), SAMP_TEST_QUICK very little (an emulator), and in between
-   the slow tests play a fortieth (make test). SAMP_TEST_QUICK=2: of what differs in its numbers only, one case or
-   two, which show as much of memory as many do (valgrind, where all takes fifty times as long). */
+/* How much is played: SAMP_TEST_FULL has all of it (make ci; with 2 every float too), SAMP_TEST_QUICK very little (an
+   emulator), and in between the slow tests play a fortieth (make test). SAMP_TEST_QUICK=2: of what differs in its numbers
+   only, one case or two, which show as much of memory as many do (valgrind, where all takes fifty times as long). */
 static inline bool quick(void) { return env_setting("SAMP_TEST_QUICK", 0) != 0; }
 static inline bool quickest(void) { return env_setting("SAMP_TEST_QUICK", 0) > 1; }
 static inline uint64_t amount(uint64_t n_full, uint64_t n_quick)
