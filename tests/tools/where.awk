@@ -73,9 +73,11 @@ FILENAME ~ /makers/ && match($0, /X\([a-z0-9_]+, samp_init_/) {
     sub(/,.*/, "", name)
     made[name]
 }
-# what a program runs: TEST(test_...)
-FILENAME ~ /unit/ && match($0, /^TEST\(test_[a-z0-9_]+/) {
-    there[(FILENAME ~ /samplers/ ? 3 : 4) SUBSEP substr($0, 6, RLENGTH - 5)]
+# what a program runs: TEST(test_...), FORMULA(test_..., ...)
+FILENAME ~ /unit/ && match($0, /^(TEST|FORMULA)\(test_[a-z0-9_]+/) {
+    name = substr($0, 1, RLENGTH)
+    sub(/.*\(/, "", name)
+    there[(FILENAME ~ /samplers/ ? 3 : 4) SUBSEP name]
 }
 END {
     n = split(files, path, /[ \n]+/)

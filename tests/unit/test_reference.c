@@ -162,6 +162,18 @@ static void finish(const char *name)
     assert_true(count.forgiven == 0 || count.forgiven * 1000 < count.cases);
 }
 
+/* The test of a sampler's formula: the number of its stream, how many arrays, and what is done with each; return is the next. */
+#define FORMULA(name, stream, n) \
+    static void name##_once(source *rng); \
+    TEST(name) \
+    { \
+        source rng = source_stream(stream); \
+        begin(); \
+        for (int i = 0; i < rounds(n); i++) name##_once(&rng); \
+        finish(#name + 5); \
+    } \
+    static void name##_once(source *rng)
+
 static bool close_to(real a, real b, real scale) { return fabsl(a - b) <= NEAR * fabsl(scale); }
 
 /* p is f32 of w / z; e / z, with the weight before it is rounded, may stand for it: it is the better one far
@@ -272,91 +284,71 @@ static size_t clip(size_t x, size_t lo, size_t hi) { return x < lo ? lo : x > hi
 
 /* ============================================================================================= truncation */
 
-TEST(test_softmax)
+FORMULA(test_softmax, 1, 400)
 {
-    source rng = source_stream(1);
-    begin();
-    for (int i = 0; i < rounds(400); i++) {
-        start_any(&rng);
-        apply_once(samp_init_softmax());
-        assert_true(cur.sorted);
-        assert_num(cur.size, n_before);
-        for (size_t j = 0; j < cur.size; j++) {
-            if (j < ref.n) assert_num(work[j].id, ref.t[j].id);
-            expect_p(work[j].p, j < ref.n ? ref.e[j] : 0, ref.z);
-        }
+    start_any(rng);
+    apply_once(samp_init_softmax());
+    assert_true(cur.sorted);
+    assert_num(cur.size, n_before);
+    for (size_t j = 0; j < cur.size; j++) {
+        if (j < ref.n) assert_num(work[j].id, ref.t[j].id);
+        expect_p(work[j].p, j < ref.n ? ref.e[j] : 0, ref.z);
     }
-    finish("softmax");
 }
 
-TEST(test_greedy)
+FORMULA(test_greedy, 2, 400)
 {
-    source rng = source_stream(2);
-    begin();
-    for (int i = 0; i < rounds(400); i++) {
-        start_any(&rng);
-        apply_once(samp_init_greedy());
-        assert_num(cur.size, n_before);
-        assert_in_range(cur.selected, 0, n_before - 1);
-        assert_num(work[cur.selected].id, ref.t[0].id);
-        expect_same_order();
-        expect_p_untouched();
-    }
-    finish("greedy");
+    start_any(rng);
+    apply_once(samp_init_greedy());
+    assert_num(cur.size, n_before);
+    assert_in_range(cur.selected, 0, n_before - 1);
+    assert_num(work[cur.selected].id, ref.t[0].id);
+    expect_same_order();
+    expect_p_untouched();
 }
 
-TEST(test_top_k)
+FORMULA(test_top_k, 3, 600)
 {
-    source rng = source_stream(3);
-    begin();
-    for (int i = 0; i < rounds(600); i++) {
-        start_any(&rng);
-        size_t k = below(&rng, n_before + 3);
-        if (below(&rng, 4)) k = 1 + below(&rng, clip(n_before, 1, 300));
-        bool ties = below(&rng, 3) == 0;
-        apply_once((ties ? samp_init_top_k_ties : samp_init_top_k)((int32_t)k));
-        if (k == 0) {
-            expect_unchanged();
-            continue;
-        }
-        expect_prefix();
-        expect_p_untouched();
-        k = clip(k, 1, ref.n);
-        while (ties && k < ref.n && ref.t[k].logit == ref.t[k - 1].logit) k++;
-        assert_num(cur.size, k);
+    start_any(rng);
+    size_t k = below(rng, n_before + 3);
+    if (below(rng, 4)) k = 1 + below(rng, clip(n_before, 1, 300));
+    bool ties = below(rng, 3) == 0;
+    apply_once((ties ? samp_init_top_k_ties : samp_init_top_k)((int32_t)k));
+    if (k == 0) {
+        expect_unchanged();
+        return;
     }
-    finish("top_k");
+    expect_prefix();
+    expect_p_untouched();
+    k = clip(k, 1, ref.n);
+    while (ties && k < ref.n && ref.t[k].logit == ref.t[k - 1].logit) k++;
+    assert_num(cur.size, k);
 }
 
 /* the smallest prefix with mass * 2^64 >= floor(p * 2^64) * z, in integers of 128 bits */
-TEST(test_top_p)
+FORMULA(test_top_p, 4, 1500)
 {
-    source rng = source_stream(4);
     static real mass[N_MAX];
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float p = make_p(&rng);
-        size_t min_keep = make_min_keep(&rng), want = 0;
-        u128 m = 0, cut;
-        apply_once(samp_init_top_p(p, min_keep));
-        if (p == 1) {
-            expect_unchanged();
-            continue;
-        }
-        cut = (u128)(uint64_t)ldexpl((real)p, 64) * (uint64_t)ref.z;
-        do {
-            m += (u128)(uint64_t)ref.w[want];
-            mass[want++] = (real)m;
-        } while (m << 64 < cut && want < ref.n);
-        for (size_t j = want; j < ref.n; j++) mass[j] = mass[j - 1] + ref.w[j];
-        want = clip(want, min_keep, SIZE_MAX);
-        want = clip(want, 1, ref.n);
-        expect_prefix();
-        expect_p_all();
-        expect_count(cur.size, want, mass, (real)p * ref.z, ref.z);
+    start_any(rng);
+    float p = make_p(rng);
+    size_t min_keep = make_min_keep(rng), want = 0;
+    u128 m = 0, cut;
+    apply_once(samp_init_top_p(p, min_keep));
+    if (p == 1) {
+        expect_unchanged();
+        return;
     }
-    finish("top_p");
+    cut = (u128)(uint64_t)ldexpl((real)p, 64) * (uint64_t)ref.z;
+    do {
+        m += (u128)(uint64_t)ref.w[want];
+        mass[want++] = (real)m;
+    } while (m << 64 < cut && want < ref.n);
+    for (size_t j = want; j < ref.n; j++) mass[j] = mass[j - 1] + ref.w[j];
+    want = clip(want, min_keep, SIZE_MAX);
+    want = clip(want, 1, ref.n);
+    expect_prefix();
+    expect_p_all();
+    expect_count(cur.size, want, mass, (real)p * ref.z, ref.z);
 }
 
 /* What is left of an array whose cut is at a logit, with the error of `cut` in units of `scale`: all that reach it, but
@@ -381,23 +373,18 @@ static void expect_kept_above(real cut, real scale, size_t min_keep)
     expect_count(cur.size, want, l, cut, scale);
 }
 
-TEST(test_min_p)
+FORMULA(test_min_p, 5, 1500)
 {
-    source rng = source_stream(5);
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float p = below(&rng, 20) ? make_p(&rng) : 0;
-        size_t min_keep = make_min_keep(&rng);
-        apply_once(samp_init_min_p(p, min_keep));
-        if (p == 0) {
-            expect_unchanged();
-            continue;
-        }
-        real top = (real)ref.t[0].logit, down = logl((real)p);
-        expect_kept_above(top + down, fabsl(top) + fabsl(down), min_keep);
+    start_any(rng);
+    float p = below(rng, 20) ? make_p(rng) : 0;
+    size_t min_keep = make_min_keep(rng);
+    apply_once(samp_init_min_p(p, min_keep));
+    if (p == 0) {
+        expect_unchanged();
+        return;
     }
-    finish("min_p");
+    real top = (real)ref.t[0].logit, down = logl((real)p);
+    expect_kept_above(top + down, fabsl(top) + fabsl(down), min_keep);
 }
 
 /* Keep p >= a threshold: its logarithm, from that of the sampler's number. */
@@ -476,97 +463,82 @@ TEST(test_eta) { test_threshold("eta", 64, samp_init_eta, of_eta); }
 
 /* The greedy rule: tokens in order, as long as the entropy of what is chosen, made to sum to 1, stays within the share
    of the row's. With the integer weights w: -ln of w / sum is ln sum + d, but for the rounding of w. */
-TEST(test_top_h)
+FORMULA(test_top_h, 66, 1500)
 {
-    source rng = source_stream(66);
     static real entropy[N_MAX];
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float alpha = below(&rng, 3) ? make_p(&rng) : 0.4f;
-        size_t min_keep = make_min_keep(&rng), want = 1;
-        apply_once(samp_init_top_h(alpha, min_keep));
-        if (alpha == 1) {
-            expect_unchanged();
-            continue;
-        }
-        real z = 0, s = 0;
-        for (size_t j = 0; j < ref.n; j++) {
-            z += ref.w[j];
-            s += ref.w[j] * ((real)ref.t[0].logit - (real)ref.t[j].logit);
-            entropy[j] = logl(ldexpl(z, -40)) + s / z;
-        }
-        real most = (real)alpha * entropy[ref.n - 1];
-        while (want < ref.n && entropy[want] <= most) want++;
-        want = clip(clip(want, min_keep, SIZE_MAX), 1, ref.n);
-        expect_prefix();
-        expect_p_untouched();
-        expect_count(cur.size, want, entropy, most, 1 + entropy[ref.n - 1]);
+    start_any(rng);
+    float alpha = below(rng, 3) ? make_p(rng) : 0.4f;
+    size_t min_keep = make_min_keep(rng), want = 1;
+    apply_once(samp_init_top_h(alpha, min_keep));
+    if (alpha == 1) {
+        expect_unchanged();
+        return;
     }
-    finish("top_h");
+    real z = 0, s = 0;
+    for (size_t j = 0; j < ref.n; j++) {
+        z += ref.w[j];
+        s += ref.w[j] * ((real)ref.t[0].logit - (real)ref.t[j].logit);
+        entropy[j] = logl(ldexpl(z, -40)) + s / z;
+    }
+    real most = (real)alpha * entropy[ref.n - 1];
+    while (want < ref.n && entropy[want] <= most) want++;
+    want = clip(clip(want, min_keep, SIZE_MAX), 1, ref.n);
+    expect_prefix();
+    expect_p_untouched();
+    expect_count(cur.size, want, entropy, most, 1 + entropy[ref.n - 1]);
 }
 
 /* Algorithm 1 of the paper: the place of the largest (l_i - l_i+1) / (i range), or tau / range places. */
-TEST(test_min_k)
+FORMULA(test_min_k, 67, 1500)
 {
-    source rng = source_stream(67);
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float tau = below(&rng, 3) ? (float)exp(-3 + 8 * uniform(&rng)) : below(&rng, 2) ? 0.0f : -1.0f;
-        apply_once(samp_init_min_k(tau));
-        if (tau < 0) {
-            expect_unchanged();
-            continue;
-        }
-        expect_prefix();
-        expect_p_untouched();
-        real range = (real)ref.t[0].logit - (real)ref.t[ref.n - 1].logit, steepest = 0, here = 0, flat = 0;
-        size_t want = 1;
-        for (size_t j = 1; j < ref.n; j++) { /* steepest / want < fall / j, without a division: many are the same */
-            real fall = (real)ref.t[j - 1].logit - (real)ref.t[j].logit;
-            if (j == cur.size) here = fall;
-            if (fall * (real)want <= steepest * (real)j) continue;
-            steepest = fall;
-            want = j;
-        }
-        steepest /= (real)want;
-        here /= (real)cur.size;
-        if (tau > 0) flat = range > 0 ? floorl((real)tau / range) : (real)ref.n;
-        if (flat > (real)want) want = flat < (real)ref.n ? (size_t)flat : ref.n;
-        if (cur.size == want) continue;
-        if (!close_to(here, steepest, steepest) && !close_to((real)tau, (real)cur.size * range, (real)tau))
-            fail_msg("kept %zu, reference %zu of %zu", cur.size, want, ref.n);
-        count.forgiven++;
+    start_any(rng);
+    float tau = below(rng, 3) ? (float)exp(-3 + 8 * uniform(rng)) : below(rng, 2) ? 0.0f : -1.0f;
+    apply_once(samp_init_min_k(tau));
+    if (tau < 0) {
+        expect_unchanged();
+        return;
     }
-    finish("min_k");
+    expect_prefix();
+    expect_p_untouched();
+    real range = (real)ref.t[0].logit - (real)ref.t[ref.n - 1].logit, steepest = 0, here = 0, flat = 0;
+    size_t want = 1;
+    for (size_t j = 1; j < ref.n; j++) { /* steepest / want < fall / j, without a division: many are the same */
+        real fall = (real)ref.t[j - 1].logit - (real)ref.t[j].logit;
+        if (j == cur.size) here = fall;
+        if (fall * (real)want <= steepest * (real)j) continue;
+        steepest = fall;
+        want = j;
+    }
+    steepest /= (real)want;
+    here /= (real)cur.size;
+    if (tau > 0) flat = range > 0 ? floorl((real)tau / range) : (real)ref.n;
+    if (flat > (real)want) want = flat < (real)ref.n ? (size_t)flat : ref.n;
+    if (cur.size == want) return;
+    if (!close_to(here, steepest, steepest) && !close_to((real)tau, (real)cur.size * range, (real)tau))
+        fail_msg("kept %zu, reference %zu of %zu", cur.size, want, ref.n);
+    count.forgiven++;
 }
 
 /* ln p, as far as f32 holds it. */
-TEST(test_log_softmax)
+FORMULA(test_log_softmax, 68, 800)
 {
-    source rng = source_stream(68);
-    begin();
-    for (int i = 0; i < rounds(800); i++) {
-        start_any(&rng);
-        apply_once(samp_init_log_softmax());
-        assert_num(cur.size, n_before);
-        expect_p_untouched();
-        real top = (real)ref.t[0].logit;
-        for (size_t j = 0; j < cur.size; j++) {
-            assert_num(work[j].id, before[j].id);
-            if (before[j].logit == -INFINITY) {
-                assert_true(work[j].logit == -INFINITY);
-                continue;
-            }
-            real l = (real)before[j].logit, want = l - top - ref.ln_z;
-            if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
-            real off = 6e-8L * fabsl(want) + 1e-9L + 4e-16L * (fabsl(top) + fabsl(l));
-            if (!(fabsl((real)work[j].logit - want) <= off))
-                fail_msg("%.9g became %.9g, not %.9Lg", (double)before[j].logit, (double)work[j].logit, want);
+    start_any(rng);
+    apply_once(samp_init_log_softmax());
+    assert_num(cur.size, n_before);
+    expect_p_untouched();
+    real top = (real)ref.t[0].logit;
+    for (size_t j = 0; j < cur.size; j++) {
+        assert_num(work[j].id, before[j].id);
+        if (before[j].logit == -INFINITY) {
+            assert_true(work[j].logit == -INFINITY);
+            continue;
         }
+        real l = (real)before[j].logit, want = l - top - ref.ln_z;
+        if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
+        real off = 6e-8L * fabsl(want) + 1e-9L + 4e-16L * (fabsl(top) + fabsl(l));
+        if (!(fabsl((real)work[j].logit - want) <= off))
+            fail_msg("%.9g became %.9g, not %.9Lg", (double)before[j].logit, (double)work[j].logit, want);
     }
-    finish("log_softmax");
 }
 
 /* ln of the sum of e^l of a row. */
@@ -633,37 +605,32 @@ TEST(test_guide)
 }
 
 /* Each logit by the formula as it was published, with x = l - max. */
-TEST(test_smoothing)
+FORMULA(test_smoothing, 65, 800)
 {
-    source rng = source_stream(65);
-    begin();
-    for (int i = 0; i < rounds(800); i++) {
-        start_any(&rng);
-        float f = below(&rng, 20) ? (float)exp(-8 + 12 * uniform(&rng)) : 0, c = 1 + (float)(9 * uniform(&rng));
-        if (below(&rng, 3) == 0) c = 1;
-        real top = (real)ref.t[0].logit, k = (3 - (real)c) / 2, s = ((real)c - 1) / 2;
-        apply_once(samp_init_smoothing(f, c));
-        assert_num(cur.size, n_before);
-        expect_p_untouched();
-        if (f == 0) {
-            expect_unchanged();
+    start_any(rng);
+    float f = below(rng, 20) ? (float)exp(-8 + 12 * uniform(rng)) : 0, c = 1 + (float)(9 * uniform(rng));
+    if (below(rng, 3) == 0) c = 1;
+    real top = (real)ref.t[0].logit, k = (3 - (real)c) / 2, s = ((real)c - 1) / 2;
+    apply_once(samp_init_smoothing(f, c));
+    assert_num(cur.size, n_before);
+    expect_p_untouched();
+    if (f == 0) {
+        expect_unchanged();
+        return;
+    }
+    for (size_t j = 0; j < cur.size; j++) {
+        assert_num(work[j].id, before[j].id);
+        real x = (real)before[j].logit - top, a = k * f * x * x, b = s * f * x * x * x, want = top - a + b;
+        if (before[j].logit == -INFINITY) {
+            assert_true(work[j].logit == -INFINITY);
             continue;
         }
-        for (size_t j = 0; j < cur.size; j++) {
-            assert_num(work[j].id, before[j].id);
-            real x = (real)before[j].logit - top, a = k * f * x * x, b = s * f * x * x * x, want = top - a + b;
-            if (before[j].logit == -INFINITY) {
-                assert_true(work[j].logit == -INFINITY);
-                continue;
-            }
-            if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
-            real off = 6e-8L * fabsl(want) + 1e-15L * (fabsl(top) + fabsl(a) + fabsl(b)) + 1e-45L;
-            if (!(fabsl((real)work[j].logit - want) <= off))
-                fail_msg("factor %.9g, curve %.9g: %.9g below the top became %.9g, not %.9Lg", (double)f, (double)c,
-                         (double)x, (double)work[j].logit, want);
-        }
+        if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
+        real off = 6e-8L * fabsl(want) + 1e-15L * (fabsl(top) + fabsl(a) + fabsl(b)) + 1e-45L;
+        if (!(fabsl((real)work[j].logit - want) <= off))
+            fail_msg("factor %.9g, curve %.9g: %.9g below the top became %.9g, not %.9Lg", (double)f, (double)c,
+                     (double)x, (double)work[j].logit, want);
     }
-    finish("smoothing");
 }
 
 /* ---- infill ---- */
@@ -796,40 +763,35 @@ TEST(test_infill_vocab)
 }
 
 /* keep the first i tokens, i the smallest with a_0 + ... + a_i > z */
-TEST(test_tail_free)
+FORMULA(test_tail_free, 6, 1500)
 {
-    source rng = source_stream(6);
     static real a[N_MAX], mass[N_MAX];
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float z = make_p(&rng);
-        size_t min_keep = make_min_keep(&rng), want = 0, n = ref.n;
-        real sum = 0, m = 0;
-        apply_once(samp_init_tail_free(z, min_keep));
-        if (z == 1 || n <= 2) {
-            if (z == 1) expect_unchanged();
-            continue;
-        }
-        for (size_t j = 0; j + 2 < n; j++) {
-            a[j] = fabsl((ref.w[j] - ref.w[j + 1]) - (ref.w[j + 1] - ref.w[j + 2]));
-            sum += a[j];
-        }
-        bool even = sum < 1e-6L * ref.z;
-        for (size_t j = 0; j + 2 < n; j++) {
-            m += even ? 1 : a[j];
-            mass[j] = m / (even ? (real)(n - 2) : sum);
-        }
-        mass[n - 2] = mass[n - 1] = mass[n - 3];
-        while (want < n - 2 && !(mass[want] > (real)z)) want++;
-        if (want == n - 2) want = n;
-        want = clip(want, min_keep ? min_keep : 1, SIZE_MAX);
-        want = clip(want, 1, n);
-        expect_prefix();
-        expect_p_all();
-        expect_count(cur.size, want, mass, (real)z, 1);
+    start_any(rng);
+    float z = make_p(rng);
+    size_t min_keep = make_min_keep(rng), want = 0, n = ref.n;
+    real sum = 0, m = 0;
+    apply_once(samp_init_tail_free(z, min_keep));
+    if (z == 1 || n <= 2) {
+        if (z == 1) expect_unchanged();
+        return;
     }
-    finish("tail_free");
+    for (size_t j = 0; j + 2 < n; j++) {
+        a[j] = fabsl((ref.w[j] - ref.w[j + 1]) - (ref.w[j + 1] - ref.w[j + 2]));
+        sum += a[j];
+    }
+    bool even = sum < 1e-6L * ref.z;
+    for (size_t j = 0; j + 2 < n; j++) {
+        m += even ? 1 : a[j];
+        mass[j] = m / (even ? (real)(n - 2) : sum);
+    }
+    mass[n - 2] = mass[n - 1] = mass[n - 3];
+    while (want < n - 2 && !(mass[want] > (real)z)) want++;
+    if (want == n - 2) want = n;
+    want = clip(want, min_keep ? min_keep : 1, SIZE_MAX);
+    want = clip(want, 1, n);
+    expect_prefix();
+    expect_p_all();
+    expect_count(cur.size, want, mass, (real)z, 1);
 }
 
 /* order by | d - mean d |, keep the smallest prefix with a mass above p */
@@ -870,71 +832,61 @@ static void typical_forgive(real p, size_t min_keep)
     count.forgiven += ref.d[ref.n - 1] > 1e-6L; /* flatter rows have no order worth counting */
 }
 
-TEST(test_typical)
+FORMULA(test_typical, 7, 1500)
 {
     static scored typical[N_MAX];
-    source rng = source_stream(7);
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float p = make_p(&rng);
-        size_t min_keep = make_min_keep(&rng), want = 0;
-        real mass = 0;
-        apply_once(samp_init_typical(p, min_keep));
-        if (p == 1) {
-            expect_unchanged();
-            continue;
-        }
-        for (size_t j = 0; j < ref.n; j++) {
-            typical[j].score = typical_score(j);
-            typical[j].at = j;
-        }
-        qsort(typical, ref.n, sizeof *typical, compare_scored);
-        while (want < ref.n && (want == 0 || want < min_keep || mass <= (real)p * ref.z))
-            mass += ref.w[typical[want++].at];
-        bool same = want == cur.size;
-        for (size_t j = 0; j < cur.size && same; j++) same = place_of(&work[j]) == typical[j].at;
-        if (!same) typical_forgive((real)p, min_keep);
-        assert_false(cur.sorted);
-        expect_p_all();
+    start_any(rng);
+    float p = make_p(rng);
+    size_t min_keep = make_min_keep(rng), want = 0;
+    real mass = 0;
+    apply_once(samp_init_typical(p, min_keep));
+    if (p == 1) {
+        expect_unchanged();
+        return;
     }
-    finish("typical");
+    for (size_t j = 0; j < ref.n; j++) {
+        typical[j].score = typical_score(j);
+        typical[j].at = j;
+    }
+    qsort(typical, ref.n, sizeof *typical, compare_scored);
+    while (want < ref.n && (want == 0 || want < min_keep || mass <= (real)p * ref.z))
+        mass += ref.w[typical[want++].at];
+    bool same = want == cur.size;
+    for (size_t j = 0; j < cur.size && same; j++) same = place_of(&work[j]) == typical[j].at;
+    if (!same) typical_forgive((real)p, min_keep);
+    assert_false(cur.sorted);
+    expect_p_all();
 }
 
-TEST(test_top_n_sigma)
+FORMULA(test_top_n_sigma, 8, 1500)
 {
-    source rng = source_stream(8);
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float n = below(&rng, 10) ? (float)(5 * uniform(&rng)) : (float)below(&rng, 4) - 1;
-        real mean = 0, square = 0, cut;
-        bool forgiven = false;
-        apply_once(samp_init_top_n_sigma(n));
-        if (n <= 0) {
-            expect_unchanged();
-            continue;
-        }
-        for (size_t j = 0; j < ref.n; j++) mean += ref.d[j];
-        mean /= (real)ref.n;
-        for (size_t j = 0; j < ref.n; j++) square += (ref.d[j] - mean) * (ref.d[j] - mean);
-        cut = (real)n * sqrtl(square / (real)ref.n);
-        assert_num(cur.size, n_before);
-        for (size_t j = 0; j < n_before; j++) {
-            real d = (real)ref.t[0].logit - (real)before[j].logit;
-            assert_num(work[j].id, before[j].id);
-            assert_same(work[j].p, before[j].p);
-            if ((d > cut) != (work[j].logit == -INFINITY)) {
-                if (!close_to(d, cut, cut + fabsl(ref.t[0].logit)))
-                    fail_msg("n %g: token %d has d %.20Lg, the cut is %.20Lg", (double)n, (int)before[j].id, d, cut);
-                forgiven = true;
-            } else if (!(d > cut)) {
-                assert_true(work[j].logit == before[j].logit);
-            }
-        }
-        count.forgiven += forgiven;
+    start_any(rng);
+    float n = below(rng, 10) ? (float)(5 * uniform(rng)) : (float)below(rng, 4) - 1;
+    real mean = 0, square = 0, cut;
+    bool forgiven = false;
+    apply_once(samp_init_top_n_sigma(n));
+    if (n <= 0) {
+        expect_unchanged();
+        return;
     }
-    finish("top_n_sigma");
+    for (size_t j = 0; j < ref.n; j++) mean += ref.d[j];
+    mean /= (real)ref.n;
+    for (size_t j = 0; j < ref.n; j++) square += (ref.d[j] - mean) * (ref.d[j] - mean);
+    cut = (real)n * sqrtl(square / (real)ref.n);
+    assert_num(cur.size, n_before);
+    for (size_t j = 0; j < n_before; j++) {
+        real d = (real)ref.t[0].logit - (real)before[j].logit;
+        assert_num(work[j].id, before[j].id);
+        assert_same(work[j].p, before[j].p);
+        if ((d > cut) != (work[j].logit == -INFINITY)) {
+            if (!close_to(d, cut, cut + fabsl(ref.t[0].logit)))
+                fail_msg("n %g: token %d has d %.20Lg, the cut is %.20Lg", (double)n, (int)before[j].id, d, cut);
+            forgiven = true;
+        } else if (!(d > cut)) {
+            assert_true(work[j].logit == before[j].logit);
+        }
+    }
+    count.forgiven += forgiven;
 }
 
 /* with p = 1 it acts whenever it may: of the k tokens with probability >= t the first k - 1 in order go */
@@ -1024,211 +976,189 @@ static float clamp_logit(float l)
     return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : x;
 }
 
-TEST(test_temp)
+FORMULA(test_temp, 10, 800)
 {
-    source rng = source_stream(10);
-    begin();
-    for (int i = 0; i < rounds(800); i++) {
-        start_any(&rng);
-        float t = (float)exp2(3 * normal(&rng));
-        switch (below(&rng, 8)) {
-            case 0: t = 0; break;
-            case 1: t = 1; break;
-            case 2: t = ldexpf(1, (int)below(&rng, 41) - 20); break;
-            case 3: t = 0.8f; break;
-        }
-        apply_once(samp_init_temp(t));
-        if (t == 1) {
-            expect_unchanged();
-            continue;
-        }
-        volatile float r = t > 0 ? 1.0f / t : 0;
-        samp_token_data_array want = cur;
-        assert_num(cur.size, n_before);
-        for (size_t j = 0; j < n_before; j++) {
-            volatile float l = before[j].logit;
-            if (t == 0) {
-                l = before[j].id == ref.t[0].id ? l : -INFINITY;
-            } else if (l > -INFINITY) {
-                l = l * r;
-                l = clamp_logit(l);
-            }
-            assert_num(work[j].id, before[j].id);
-            if (work[j].logit != l)
-                fail_msg("temp %a: %a became %a, not %a", (double)t, (double)before[j].logit, (double)work[j].logit,
-                         (double)l);
-        }
-        if (!sorted_before) assert_false(cur.sorted);
-        if (sorted_before) { /* still in order if it is in order */
-            bool in_order = true;
-            for (size_t j = 1; j < want.size; j++) in_order &= test_compare(&work[j - 1], &work[j]) < 0;
-            if (t != 0) assert_num(cur.sorted, in_order);
-        }
-        expect_p_untouched();
+    start_any(rng);
+    float t = (float)exp2(3 * normal(rng));
+    switch (below(rng, 8)) {
+        case 0: t = 0; break;
+        case 1: t = 1; break;
+        case 2: t = ldexpf(1, (int)below(rng, 41) - 20); break;
+        case 3: t = 0.8f; break;
     }
-    finish("temp");
+    apply_once(samp_init_temp(t));
+    if (t == 1) {
+        expect_unchanged();
+        return;
+    }
+    volatile float r = t > 0 ? 1.0f / t : 0;
+    samp_token_data_array want = cur;
+    assert_num(cur.size, n_before);
+    for (size_t j = 0; j < n_before; j++) {
+        volatile float l = before[j].logit;
+        if (t == 0) {
+            l = before[j].id == ref.t[0].id ? l : -INFINITY;
+        } else if (l > -INFINITY) {
+            l = l * r;
+            l = clamp_logit(l);
+        }
+        assert_num(work[j].id, before[j].id);
+        if (work[j].logit != l)
+            fail_msg("temp %a: %a became %a, not %a", (double)t, (double)before[j].logit, (double)work[j].logit,
+                     (double)l);
+    }
+    if (!sorted_before) assert_false(cur.sorted);
+    if (sorted_before) { /* still in order if it is in order */
+        bool in_order = true;
+        for (size_t j = 1; j < want.size; j++) in_order &= test_compare(&work[j - 1], &work[j]) < 0;
+        if (t != 0) assert_num(cur.sorted, in_order);
+    }
+    expect_p_untouched();
 }
 
 /* T from the entropy, then l * (1 / T) with T in f32; T at a rounding boundary of f32 may go either way */
-TEST(test_temp_ext)
+FORMULA(test_temp_ext, 11, 1500)
 {
-    source rng = source_stream(11);
-    begin();
-    for (int i = 0; i < rounds(1500); i++) {
-        start_any(&rng);
-        float t = (float)(2 * uniform(&rng)), delta = (float)(2 * uniform(&rng));
-        float exponent = below(&rng, 3) ? (float)(3 * uniform(&rng)) : (float)below(&rng, 3);
-        if (below(&rng, 8) == 0) delta = t;
-        if (below(&rng, 12) == 0) exponent = 30;
-        apply_once(samp_init_temp_ext(t, delta, exponent));
-        if (ref.n == 1) {
-            for (size_t j = 0; j < n_before; j++) assert_true(work[j].logit == before[j].logit);
-            continue;
-        }
-        if (delta == 0) continue;                      /* that is temp(t), held elsewhere */
-        volatile float lo = t - delta, hi = t + delta; /* parameters are f32, and so are these */
-        real h = ref.ln_z + ref.mean_d;
-        if (lo < 0) lo = 0;
-        real temperature = (real)lo + ((real)hi - (real)lo) * powl(h / logl((real)ref.n), (real)exponent);
-        float nearest = (float)temperature, tries[3];
-        tries[0] = nearest;
-        tries[1] = nextafterf(nearest, 0);
-        tries[2] = nextafterf(nearest, INFINITY);
-        assert_num(cur.size, n_before);
-        int ok = -1;
-        for (int k = 0; k < 3 && ok < 0; k++) {
-            real half = ((real)tries[k] + (real)nearest) / 2;
-            if (k && !close_to(temperature, half, temperature)) continue;
-            volatile float r = 1.0f / tries[k];
-            bool cold = tries[k] < ldexpf(1, -20);
-            ok = k;
-            for (size_t j = 0; j < n_before && ok >= 0; j++) {
-                samp_token_data *x = test_find(&cur, before[j].id);
-                volatile float l = before[j].logit;
-                if (n_before > 1000 && !(cold || j % 61 == 0)) continue;
-                if (cold)
-                    l = before[j].id == ref.t[0].id ? l : -INFINITY;
-                else if (l > -INFINITY)
-                    l = l * r;
-                l = clamp_logit(l);
-                if (before[j].logit == -INFINITY || (cold && before[j].id != ref.t[0].id)) l = -INFINITY;
-                assert_non_null(x);
-                if (x->logit != l) ok = -1;
-            }
-        }
-        if (ok < 0)
-            fail_msg("temp_ext(%g, %g, %g) on %zu tokens: T should be %.20Lg", (double)t, (double)delta,
-                     (double)exponent, ref.n, temperature);
-        count.forgiven += ok > 0;
-        expect_p_untouched();
+    start_any(rng);
+    float t = (float)(2 * uniform(rng)), delta = (float)(2 * uniform(rng));
+    float exponent = below(rng, 3) ? (float)(3 * uniform(rng)) : (float)below(rng, 3);
+    if (below(rng, 8) == 0) delta = t;
+    if (below(rng, 12) == 0) exponent = 30;
+    apply_once(samp_init_temp_ext(t, delta, exponent));
+    if (ref.n == 1) {
+        for (size_t j = 0; j < n_before; j++) assert_true(work[j].logit == before[j].logit);
+        return;
     }
-    finish("temp_ext");
+    if (delta == 0) return;                        /* that is temp(t), held elsewhere */
+    volatile float lo = t - delta, hi = t + delta; /* parameters are f32, and so are these */
+    real h = ref.ln_z + ref.mean_d;
+    if (lo < 0) lo = 0;
+    real temperature = (real)lo + ((real)hi - (real)lo) * powl(h / logl((real)ref.n), (real)exponent);
+    float nearest = (float)temperature, tries[3];
+    tries[0] = nearest;
+    tries[1] = nextafterf(nearest, 0);
+    tries[2] = nextafterf(nearest, INFINITY);
+    assert_num(cur.size, n_before);
+    int ok = -1;
+    for (int k = 0; k < 3 && ok < 0; k++) {
+        real half = ((real)tries[k] + (real)nearest) / 2;
+        if (k && !close_to(temperature, half, temperature)) continue;
+        volatile float r = 1.0f / tries[k];
+        bool cold = tries[k] < ldexpf(1, -20);
+        ok = k;
+        for (size_t j = 0; j < n_before && ok >= 0; j++) {
+            samp_token_data *x = test_find(&cur, before[j].id);
+            volatile float l = before[j].logit;
+            if (n_before > 1000 && !(cold || j % 61 == 0)) continue;
+            if (cold)
+                l = before[j].id == ref.t[0].id ? l : -INFINITY;
+            else if (l > -INFINITY)
+                l = l * r;
+            l = clamp_logit(l);
+            if (before[j].logit == -INFINITY || (cold && before[j].id != ref.t[0].id)) l = -INFINITY;
+            assert_non_null(x);
+            if (x->logit != l) ok = -1;
+        }
+    }
+    if (ok < 0)
+        fail_msg("temp_ext(%g, %g, %g) on %zu tokens: T should be %.20Lg", (double)t, (double)delta, (double)exponent,
+                 ref.n, temperature);
+    count.forgiven += ok > 0;
+    expect_p_untouched();
 }
 
-TEST(test_logit_bias)
+FORMULA(test_logit_bias, 12, 800)
 {
-    source rng = source_stream(12);
     static float want[N_MAX];
     static samp_logit_bias bias[64];
-    begin();
-    for (int i = 0; i < rounds(800); i++) {
-        start_any(&rng);
-        int32_t n = (int32_t)below(&rng, 33), n_vocab = 0;
-        for (size_t j = 0; j < n_before; j++) {
-            want[j] = before[j].logit;
-            if (before[j].id >= n_vocab) n_vocab = before[j].id + 1;
+    start_any(rng);
+    int32_t n = (int32_t)below(rng, 33), n_vocab = 0;
+    for (size_t j = 0; j < n_before; j++) {
+        want[j] = before[j].logit;
+        if (before[j].id >= n_vocab) n_vocab = before[j].id + 1;
+    }
+    for (int32_t k = 0; k < n; k++) {
+        size_t at = below(rng, n_before);
+        bias[k].token = before[at].id;
+        bias[k].bias = (float)(3 * normal(rng));
+        if (k && below(rng, 4) == 0) bias[k].token = bias[below(rng, (size_t)k)].token;
+        if (k && below(rng, 8) == 0) bias[k].bias = -INFINITY;
+        if (below(rng, 12) == 0) bias[k].bias = below(rng, 2) ? FLT_MAX : -FLT_MAX;
+        for (at = 0; before[at].id != bias[k].token; at++) {
         }
-        for (int32_t k = 0; k < n; k++) {
-            size_t at = below(&rng, n_before);
-            bias[k].token = before[at].id;
-            bias[k].bias = (float)(3 * normal(&rng));
-            if (k && below(&rng, 4) == 0) bias[k].token = bias[below(&rng, (size_t)k)].token;
-            if (k && below(&rng, 8) == 0) bias[k].bias = -INFINITY;
-            if (below(&rng, 12) == 0) bias[k].bias = below(&rng, 2) ? FLT_MAX : -FLT_MAX;
-            for (at = 0; before[at].id != bias[k].token; at++) {
-            }
-            volatile float l = want[at];
-            bool masked = l == -INFINITY || bias[k].bias == -INFINITY;
-            l = l + bias[k].bias;
-            want[at] = masked ? -INFINITY : clamp_logit(l);
+        volatile float l = want[at];
+        bool masked = l == -INFINITY || bias[k].bias == -INFINITY;
+        l = l + bias[k].bias;
+        want[at] = masked ? -INFINITY : clamp_logit(l);
+    }
+    apply_once(samp_init_logit_bias(n_vocab, n, bias));
+    if (n == 0) {
+        expect_unchanged();
+        return;
+    }
+    assert_false(cur.sorted);
+    assert_num(cur.size, n_before);
+    for (size_t j = 0; j < n_before; j++) {
+        assert_num(work[j].id, before[j].id);
+        if (work[j].logit != want[j])
+            fail_msg("bias: %a became %a, not %a", (double)before[j].logit, (double)work[j].logit, (double)want[j]);
+    }
+    expect_p_untouched();
+}
+
+/* counts by looking through the whole history each time */
+FORMULA(test_penalties, 13, 150)
+{
+    static samp_token history[512];
+    int32_t last_n = (int32_t)below(rng, 4) == 0 ? (int32_t)below(rng, 4) : (int32_t)below(rng, 130);
+    float repeat = below(rng, 4) ? (float)(0.5 + 1.5 * uniform(rng)) : 1.0f;
+    float freq = below(rng, 3) ? (float)normal(rng) : 0.0f;
+    float present = below(rng, 3) ? (float)normal(rng) : 0.0f;
+    size_t n_history = 0;
+    if (below(rng, 10) == 0) freq = below(rng, 2) ? FLT_MAX : -FLT_MAX;
+    if (below(rng, 10) == 0) repeat = below(rng, 2) ? 1e-7f : 1e7f;
+    bool off = last_n == 0 || (repeat == 1 && freq == 0 && present == 0);
+    samp_sampler *s = samp_init_penalties(last_n, repeat, freq, present);
+    for (int step = 0; step < 8; step++) {
+        size_t range = 0;
+        size_t n_new = below(rng, 50);
+        start_any(rng);
+        range = clip(n_before, 1, 60);
+        for (size_t k = 0; k < n_new; k++) {
+            history[n_history] = before[below(rng, range)].id;
+            assert_ok(samp_accept(s, history[n_history++]));
         }
-        apply_once(samp_init_logit_bias(n_vocab, n, bias));
-        if (n == 0) {
+        apply(s);
+        if (off) {
             expect_unchanged();
             continue;
         }
         assert_false(cur.sorted);
         assert_num(cur.size, n_before);
         for (size_t j = 0; j < n_before; j++) {
+            int c = 0;
+            for (size_t k = 0; k < n_history && k < (size_t)last_n; k++)
+                c += history[n_history - 1 - k] == before[j].id;
+            volatile float l = before[j].logit, product, subtract;
+            if (c > 0 && l > -INFINITY) {
+                if (l <= 0)
+                    l = l * repeat;
+                else
+                    l = l / repeat;
+                l = clamp_logit(l); /* so that no infinity meets another in the next step */
+                product = (float)c * freq;
+                subtract = product + present;
+                l = l - subtract;
+                l = clamp_logit(l);
+            }
             assert_num(work[j].id, before[j].id);
-            if (work[j].logit != want[j])
-                fail_msg("bias: %a became %a, not %a", (double)before[j].logit, (double)work[j].logit,
-                         (double)want[j]);
+            if (work[j].logit != l)
+                fail_msg("penalties(%d, %a, %a, %a), count %d: %a became %a, not %a", (int)last_n, (double)repeat,
+                         (double)freq, (double)present, c, (double)before[j].logit, (double)work[j].logit, (double)l);
         }
         expect_p_untouched();
     }
-    finish("logit_bias");
-}
-
-/* counts by looking through the whole history each time */
-TEST(test_penalties)
-{
-    source rng = source_stream(13);
-    static samp_token history[512];
-    begin();
-    for (int i = 0; i < rounds(150); i++) {
-        int32_t last_n = (int32_t)below(&rng, 4) == 0 ? (int32_t)below(&rng, 4) : (int32_t)below(&rng, 130);
-        float repeat = below(&rng, 4) ? (float)(0.5 + 1.5 * uniform(&rng)) : 1.0f;
-        float freq = below(&rng, 3) ? (float)normal(&rng) : 0.0f;
-        float present = below(&rng, 3) ? (float)normal(&rng) : 0.0f;
-        size_t n_history = 0;
-        if (below(&rng, 10) == 0) freq = below(&rng, 2) ? FLT_MAX : -FLT_MAX;
-        if (below(&rng, 10) == 0) repeat = below(&rng, 2) ? 1e-7f : 1e7f;
-        bool off = last_n == 0 || (repeat == 1 && freq == 0 && present == 0);
-        samp_sampler *s = samp_init_penalties(last_n, repeat, freq, present);
-        for (int step = 0; step < 8; step++) {
-            size_t range = 0;
-            size_t n_new = below(&rng, 50);
-            start_any(&rng);
-            range = clip(n_before, 1, 60);
-            for (size_t k = 0; k < n_new; k++) {
-                history[n_history] = before[below(&rng, range)].id;
-                assert_ok(samp_accept(s, history[n_history++]));
-            }
-            apply(s);
-            if (off) {
-                expect_unchanged();
-                continue;
-            }
-            assert_false(cur.sorted);
-            assert_num(cur.size, n_before);
-            for (size_t j = 0; j < n_before; j++) {
-                int c = 0;
-                for (size_t k = 0; k < n_history && k < (size_t)last_n; k++)
-                    c += history[n_history - 1 - k] == before[j].id;
-                volatile float l = before[j].logit, product, subtract;
-                if (c > 0 && l > -INFINITY) {
-                    if (l <= 0)
-                        l = l * repeat;
-                    else
-                        l = l / repeat;
-                    l = clamp_logit(l); /* so that no infinity meets another in the next step */
-                    product = (float)c * freq;
-                    subtract = product + present;
-                    l = l - subtract;
-                    l = clamp_logit(l);
-                }
-                assert_num(work[j].id, before[j].id);
-                if (work[j].logit != l)
-                    fail_msg("penalties(%d, %a, %a, %a), count %d: %a became %a, not %a", (int)last_n, (double)repeat,
-                             (double)freq, (double)present, c, (double)before[j].logit, (double)work[j].logit,
-                             (double)l);
-            }
-            expect_p_untouched();
-        }
-        samp_free(s);
-    }
-    finish("penalties");
+    samp_free(s);
 }
 
 /* ==================================================================================================== dry */
@@ -1397,18 +1327,13 @@ static size_t expect_selected(bool over_kept)
     return at;
 }
 
-TEST(test_dist)
+FORMULA(test_dist, 15, 400)
 {
-    source rng = source_stream(15);
-    begin();
-    for (int i = 0; i < rounds(400); i++) {
-        start_any(&rng);
-        apply_once(samp_init_dist(choose(&rng, 8)));
-        assert_num(cur.size, n_before);
-        expect_same_order();
-        expect_selected(false);
-    }
-    finish("dist");
+    start_any(rng);
+    apply_once(samp_init_dist(choose(rng, 8)));
+    assert_num(cur.size, n_before);
+    expect_same_order();
+    expect_selected(false);
 }
 
 /* In decimal numbers: a token is drawn again if 100 times its count is at least the percents times the window. Then it
@@ -1520,60 +1445,55 @@ TEST(test_mirostat_v2)
     finish("mirostat_v2");
 }
 
-TEST(test_adaptive_p)
+FORMULA(test_adaptive_p, 18, 100)
 {
-    source rng = source_stream(18);
-    begin();
-    for (int i = 0; i < rounds(100); i++) {
-        size_t n = make_size(&rng);
-        float target = below(&rng, 10) ? (float)uniform(&rng) : (float)below(&rng, 3) - 1;
-        float decay = below(&rng, 4) ? (float)(0.99 * uniform(&rng)) : 0.0f;
-        samp_sampler *s = samp_init_adaptive_p(target, decay, choose(&rng, 8));
-        real weight = 1 / (1 - (real)decay), sum = (real)target * weight;
-        for (int step = 0; step < 20; step++) {
-            make_row(&rng, row, n, (int)below(&rng, ROW_WIDE));
-            start(&rng, row, n, 1);
-            apply(s);
-            assert_num(cur.size, n_before);
-            if (target < 0) {
-                expect_same_order();
-                expect_selected(false);
+    size_t n = make_size(rng);
+    float target = below(rng, 10) ? (float)uniform(rng) : (float)below(rng, 3) - 1;
+    float decay = below(rng, 4) ? (float)(0.99 * uniform(rng)) : 0.0f;
+    samp_sampler *s = samp_init_adaptive_p(target, decay, choose(rng, 8));
+    real weight = 1 / (1 - (real)decay), sum = (real)target * weight;
+    for (int step = 0; step < 20; step++) {
+        make_row(rng, row, n, (int)below(rng, ROW_WIDE));
+        start(rng, row, n, 1);
+        apply(s);
+        assert_num(cur.size, n_before);
+        if (target < 0) {
+            expect_same_order();
+            expect_selected(false);
+            continue;
+        }
+        assert_false(cur.sorted);
+        assert_in_range(cur.selected, 0, cur.size - 1);
+        real a = 2 * (real)target - sum / weight, z = 0, chosen = 0;
+        a = a < 0 ? 0 : a > 1 ? 1 : a;
+        for (size_t j = 0; j < n_before; j++) {
+            assert_num(work[j].id, before[j].id);
+            if (before[j].logit == -INFINITY) {
+                assert_true(work[j].logit == -INFINITY);
+                assert_same(work[j].p, 0.0f);
                 continue;
             }
-            assert_false(cur.sorted);
-            assert_in_range(cur.selected, 0, cur.size - 1);
-            real a = 2 * (real)target - sum / weight, z = 0, chosen = 0;
-            a = a < 0 ? 0 : a > 1 ? 1 : a;
-            for (size_t j = 0; j < n_before; j++) {
-                assert_num(work[j].id, before[j].id);
-                if (before[j].logit == -INFINITY) {
-                    assert_true(work[j].logit == -INFINITY);
-                    assert_same(work[j].p, 0.0f);
-                    continue;
-                }
-                real p = ref.w[place_of(&before[j])] / ref.z, x = fabsl(p - a) / 0.3L;
-                real l = 5 - 10 * x * x / (1 + x);
-                if (!(fabsl((real)work[j].logit - l) <= 1e-5L * (1 + fabsl(l))))
-                    fail_msg("adaptive_p(%g, %g): p %.9Lg, a %.9Lg: logit %.9g, not %.9Lg", (double)target,
-                             (double)decay, p, a, (double)work[j].logit, l);
-                if (cur.selected == (int64_t)j) chosen = p;
-            }
-            real top = -INFINITY;
-            for (size_t j = 0; j < n_before; j++)
-                if ((real)work[j].logit > top) top = (real)work[j].logit;
-            for (size_t j = 0; j < n_before; j++) z += roundl(ldexpl(expl((real)work[j].logit - top), 40));
-            for (size_t j = 0; j < n_before; j++) expect_p(work[j].p, ldexpl(expl((real)work[j].logit - top), 40), z);
-            if (below(&rng, 8) == 0) { /* another token than the one selected counts for nothing */
-                assert_ok(samp_accept(s, work[cur.selected].id + 1));
-            } else if (below(&rng, 5)) {
-                assert_ok(samp_accept(s, work[cur.selected].id));
-                sum = chosen + (real)decay * sum;
-                weight = 1 + (real)decay * weight;
-            }
+            real p = ref.w[place_of(&before[j])] / ref.z, x = fabsl(p - a) / 0.3L;
+            real l = 5 - 10 * x * x / (1 + x);
+            if (!(fabsl((real)work[j].logit - l) <= 1e-5L * (1 + fabsl(l))))
+                fail_msg("adaptive_p(%g, %g): p %.9Lg, a %.9Lg: logit %.9g, not %.9Lg", (double)target, (double)decay,
+                         p, a, (double)work[j].logit, l);
+            if (cur.selected == (int64_t)j) chosen = p;
         }
-        samp_free(s);
+        real top = -INFINITY;
+        for (size_t j = 0; j < n_before; j++)
+            if ((real)work[j].logit > top) top = (real)work[j].logit;
+        for (size_t j = 0; j < n_before; j++) z += roundl(ldexpl(expl((real)work[j].logit - top), 40));
+        for (size_t j = 0; j < n_before; j++) expect_p(work[j].p, ldexpl(expl((real)work[j].logit - top), 40), z);
+        if (below(rng, 8) == 0) { /* another token than the one selected counts for nothing */
+            assert_ok(samp_accept(s, work[cur.selected].id + 1));
+        } else if (below(rng, 5)) {
+            assert_ok(samp_accept(s, work[cur.selected].id));
+            sum = chosen + (real)decay * sum;
+            weight = 1 + (real)decay * weight;
+        }
     }
-    finish("adaptive_p");
+    samp_free(s);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, load_rows, NULL); }
