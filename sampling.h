@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10929 watermark/draw.h                27975 grammar/waiting.h
-     327 api/config.h                    11134 samplers/mirostat.h             28288 grammar/repeated.h
-     358 api/types.h                     11357 samplers/adaptive_p.h           28366 grammar/room.h
-     680 api/missing.h                   11506 samplers/ras.h                  28759 grammar/sampler.h
-     694 api/old_names.h                 11569 samplers/replay.h               29015 grammar/warming.h
-     708 api/sample.h                    11607 samplers/custom.h               29257 grammar/forced.h
-     910 api/chains.h                    11656 config/describe.h               29463 grammar/hooks.h
-    1216 api/samplers.h                  11825 config/from_params.h            29584 schema/head.h
-    1610 api/gumbel.h                    11881 config/orders.h                 29800 schema/errors.h
-    1639 api/operator.h                  12153 config/numbers.h                29916 schema/collections.h
-    1698 api/kv.h                        12320 config/set.h                    29953 schema/references.h
-    1895 api/llama_cpp.h                 12496 config/texts.h                  30276 schema/strings.h
-    1943 api/text_error.h                12675 config/settings.h               30342 schema/numbers.h
-    1962 api/grammar.h                   12790 life/rollback.h                 30564 schema/sets.h
-    2340 api/shards.h                    13029 life/chain.h                    30846 schema/formats.h
-    2453 api/peers.h                     13327 life/members.h                  31202 schema/scalars.h
-    2599 api/drafts.h                    13437 life/update.h                   31529 schema/styles.h
-    2758 api/constraints.h               13608 life/copy.h                     31687 schema/goals.h
-    3161 api/watermark.h                 13777 rows/row.h                      31995 schema/tagged.h
-    3334 api/stop.h                      13977 rows/reserve.h                  32069 schema/alternatives.h
-    3474 api/vocab.h                     14057 rows/pieces.h                   32623 schema/objects.h
-    3517 api/search.h                    14166 rows/compact.h                  33253 schema/arrays.h
-    3699 api/parts.h                     14346 rows/sums.h                     33618 schema/satisfiable.h
-    3751 base/switches.h                 14477 rows/changes.h                  33788 schema/whole.h
-    4054 base/random.h                   14554 rows/cuts.h                     33971 tags/head.h
-    4074 base/mt19937.h                  15016 rows/typical.h                  34100 tags/words.h
-    4146 base/exact.h                    15326 rows/tail_free.h                34217 tags/inside.h
-    4363 base/bits128.h                  15394 rows/selecting.h                34361 tags/formats.h
-    4439 base/elements.h                 15538 rows/mirostat.h                 34814 tags/models.h
-    4565 watermark/colours.h             15618 watermark/rows.h                35063 grammar/grammars.h
-    4628 kernels/llama_cpp/contract.h    15728 rows/flat.h                     35131 peers/head.h
-    4650 kernels/contract.h              15802 rows/logprobs.h                 35228 peers/values.h
-    4736 kernels/scalar.h                15948 rows/support.h                  35653 peers/llama_server.h
-    4940 kernels/llama_cpp/scalar.h      16094 rows/step.h                     35722 peers/stops.h
-    4949 kernels/sets.h                  16111 run/apply.h                     35768 peers/wishes.h
-    4998 kernels/vectors.h               16177 run/writing.h                   35815 peers/fields.h
-    5080 kernels/avx512.h                16277 run/arrays.h                    36081 peers/tables.h
-    5165 kernels/avx2.h                  16365 run/walk.h                      36385 peers/requests.h
-    5229 kernels/sse2.h                  16473 run/again.h                     36589 vocab/pieces.h
-    5246 kernels/neon.h                  16538 run/finish.h                    36767 vocab/tokenizer_json.h
-    5269 kernels/wasm.h                  16579 run/draw.h                      36985 vocab/gguf.h
-    5285 kernels/generic.h               16667 run/sample.h                    37160 shards/head.h
-    5305 kernels/shared.h                16806 run/explain.h                   37245 shards/bytes.h
-    5429 kernels/passes.h                16921 watermark/making.h              37342 shards/merging.h
-    6113 kernels/llama_cpp/passes.h      17103 watermark/tails.h               37631 shards/row.h
-    6165 kernels/check.h                 17200 watermark/detect.h              37754 shards/answers.h
-    6187 kernels/dispatch.h              17425 run/verify.h                    38198 shards/logprobs.h
-    6386 core/thresholds.h               17530 run/batch.h                     38456 shards/taking.h
-    6481 core/array.h                    17716 run/replay.h                    38593 shards/asking.h
-    6896 core/table.h                    17801 run/guide.h                     38723 shards/prefix.h
-    7067 core/windows.h                  17842 life/state.h                    38946 shards/plans.h
-    7155 constraints/record.h            18003 operator/weights.h              39392 samplers/plans.h
-    7224 watermark/record.h              18078 operator/search.h               39654 shards/way.h
-    7243 rows/work.h                     18209 operator/run.h                  39800 shards/memory.h
-    7276 life/past.h                     18369 kv/cells.h                      39863 shards/batch.h
-    7335 core/record.h                   18393 kv/making.h                     40267 drafts/head.h
-    7495 core/plans.h                    18613 kv/slot.h                       40318 drafts/block.h
-    7521 core/fields.h                   18745 kv/sequences.h                  40500 drafts/tree.h
-    7618 core/owners.h                   18875 kv/data.h                       40623 drafts/relaxed.h
-    7685 core/mt19937.h                  19004 kv/update.h                     40704 drafts/ngram.h
-    7740 core/no_mt19937.h               19122 kv/state.h                      40840 search/head.h
-    7764 core/making.h                   19321 llama_cpp/functions.h           41047 search/rows.h
-    7941 core/streams.h                  19383 llama_cpp/object.h              41130 search/states.h
-    7977 life/state_fields.h             19436 llama_cpp/vocabulary.h          41217 search/beams.h
-    8065 samplers/llama_cpp.h            19511 text/reading.h                  41600 search/unmask.h
-    8205 samplers/logit_bias.h           19617 text/strings.h                  41746 text/automaton.h
-    8279 samplers/patch.h                19715 text/values.h                   41817 grammar/patterns.h
-    8327 samplers/penalties.h            19869 text/documents.h                41963 constraints/automaton.h
-    8469 samplers/dry.h                  19942 grammar/head.h                  42002 constraints/making.h
-    9001 samplers/cut.h                  19946 grammar/tree.h                  42253 constraints/sampler.h
-    9021 samplers/top_n_sigma.h          20628 grammar/building.h              42326 constraints/constructors.h
-    9157 samplers/top_k.h                21103 grammar/places.h                42694 constraints/patterns.h
-    9212 samplers/tail_free.h            21286 grammar/finishing.h             42784 constraints/looking.h
-    9329 samplers/typical.h              21598 grammar/reading.h               42854 constraints/thinking.h
-    9390 samplers/top_p.h                21690 grammar/gbnf.h                  43097 constraints/schedule.h
-    9426 samplers/min_p.h                21986 grammar/unicode.h               43180 constraints/accepting.h
-    9462 samplers/by_sums.h              22196 grammar/regex.h                 43361 constraints/drawing.h
-    9591 samplers/top_h.h                22663 grammar/derivatives.h           43600 constraints/state.h
-    9641 samplers/min_k.h                23386 grammar/searching.h             43665 constraints/kind.h
-    9700 samplers/xtc.h                  23674 grammar/vocabulary.h            43724 constraints/top_p_decay.h
-    9813 samplers/infill.h               24128 grammar/triggers.h              43791 constraints/timestamps.h
-    9920 samplers/temperature.h          24606 grammar/matcher.h               43975 constraints/accessors.h
-   10089 samplers/smoothing.h            24921 grammar/cache.h                 44082 stop/head.h
-   10170 samplers/softmax.h              25205 grammar/moving.h                44147 stop/search.h
-   10199 samplers/drafted.h              25658 grammar/visits.h                44268 stop/making.h
-   10224 samplers/greedy.h               25949 grammar/states.h                44425 stop/text.h
-   10254 samplers/choose.h               26127 grammar/unique.h                44577 stop/patterns.h
-   10340 samplers/ratio.h                26291 grammar/items.h                 44649 stop/settings.h
-   10404 samplers/draw.h                 26426 grammar/masks.h                 44680 core/kinds.h
-   10494 samplers/dist.h                 26674 grammar/runs.h                  44722 base/restore.h
-   10520 samplers/gumbel.h               26890 grammar/entries.h               44735 api/license.h
-   10630 watermark/function.h            27500 grammar/accepting.h
-   10743 watermark/text.h                27869 grammar/history.h
+       2 api/opening.h                   10912 watermark/draw.h                27907 grammar/waiting.h
+     327 api/config.h                    11117 samplers/mirostat.h             28220 grammar/repeated.h
+     358 api/types.h                     11329 samplers/adaptive_p.h           28298 grammar/room.h
+     680 api/missing.h                   11478 samplers/ras.h                  28691 grammar/sampler.h
+     694 api/old_names.h                 11541 samplers/replay.h               28947 grammar/warming.h
+     708 api/sample.h                    11579 samplers/custom.h               29189 grammar/forced.h
+     910 api/chains.h                    11628 config/describe.h               29395 grammar/hooks.h
+    1216 api/samplers.h                  11796 config/from_params.h            29516 schema/head.h
+    1610 api/gumbel.h                    11853 config/orders.h                 29732 schema/errors.h
+    1639 api/operator.h                  12114 config/numbers.h                29848 schema/collections.h
+    1698 api/kv.h                        12281 config/set.h                    29885 schema/references.h
+    1895 api/llama_cpp.h                 12457 config/texts.h                  30208 schema/strings.h
+    1943 api/text_error.h                12636 config/settings.h               30274 schema/numbers.h
+    1962 api/grammar.h                   12751 life/rollback.h                 30496 schema/sets.h
+    2340 api/shards.h                    12990 life/chain.h                    30778 schema/formats.h
+    2453 api/peers.h                     13288 life/members.h                  31134 schema/scalars.h
+    2599 api/drafts.h                    13398 life/update.h                   31461 schema/styles.h
+    2758 api/constraints.h               13569 life/copy.h                     31619 schema/goals.h
+    3161 api/watermark.h                 13738 rows/row.h                      31927 schema/tagged.h
+    3334 api/stop.h                      13938 rows/reserve.h                  32001 schema/alternatives.h
+    3474 api/vocab.h                     14018 rows/pieces.h                   32555 schema/objects.h
+    3517 api/search.h                    14127 rows/compact.h                  33185 schema/arrays.h
+    3699 api/parts.h                     14307 rows/sums.h                     33550 schema/satisfiable.h
+    3751 base/switches.h                 14438 rows/changes.h                  33720 schema/whole.h
+    4054 base/random.h                   14515 rows/cuts.h                     33903 tags/head.h
+    4074 base/mt19937.h                  14977 rows/typical.h                  34032 tags/words.h
+    4146 base/exact.h                    15287 rows/tail_free.h                34149 tags/inside.h
+    4363 base/bits128.h                  15355 rows/selecting.h                34293 tags/formats.h
+    4439 base/elements.h                 15499 rows/mirostat.h                 34746 tags/models.h
+    4565 watermark/colours.h             15579 watermark/rows.h                34995 grammar/grammars.h
+    4622 kernels/llama_cpp/contract.h    15689 rows/flat.h                     35063 peers/head.h
+    4644 kernels/contract.h              15758 rows/logprobs.h                 35160 peers/values.h
+    4730 kernels/scalar.h                15904 rows/support.h                  35585 peers/llama_server.h
+    4934 kernels/llama_cpp/scalar.h      16050 rows/step.h                     35654 peers/stops.h
+    4943 kernels/sets.h                  16067 run/apply.h                     35700 peers/wishes.h
+    4992 kernels/vectors.h               16133 run/writing.h                   35747 peers/fields.h
+    5074 kernels/avx512.h                16233 run/arrays.h                    36013 peers/tables.h
+    5159 kernels/avx2.h                  16321 run/walk.h                      36317 peers/requests.h
+    5223 kernels/sse2.h                  16429 run/again.h                     36521 vocab/pieces.h
+    5240 kernels/neon.h                  16501 run/finish.h                    36699 vocab/tokenizer_json.h
+    5263 kernels/wasm.h                  16526 run/draw.h                      36917 vocab/gguf.h
+    5279 kernels/generic.h               16614 run/sample.h                    37092 shards/head.h
+    5299 kernels/shared.h                16749 run/explain.h                   37177 shards/bytes.h
+    5423 kernels/passes.h                16864 watermark/making.h              37274 shards/merging.h
+    6107 kernels/llama_cpp/passes.h      17046 watermark/tails.h               37563 shards/row.h
+    6159 kernels/check.h                 17143 watermark/detect.h              37686 shards/answers.h
+    6181 kernels/dispatch.h              17368 run/verify.h                    38124 shards/logprobs.h
+    6380 core/thresholds.h               17473 run/batch.h                     38382 shards/taking.h
+    6475 core/array.h                    17659 run/replay.h                    38519 shards/asking.h
+    6890 core/table.h                    17744 run/guide.h                     38649 shards/prefix.h
+    7061 core/windows.h                  17785 life/state.h                    38872 shards/plans.h
+    7149 constraints/record.h            17946 operator/weights.h              39318 samplers/plans.h
+    7218 watermark/record.h              18021 operator/search.h               39580 shards/way.h
+    7237 rows/work.h                     18152 operator/run.h                  39726 shards/memory.h
+    7270 life/past.h                     18312 kv/cells.h                      39789 shards/batch.h
+    7329 core/record.h                   18336 kv/making.h                     40188 drafts/head.h
+    7489 core/plans.h                    18550 kv/slot.h                       40239 drafts/block.h
+    7515 core/fields.h                   18682 kv/sequences.h                  40421 drafts/tree.h
+    7609 core/owners.h                   18812 kv/data.h                       40544 drafts/relaxed.h
+    7676 core/mt19937.h                  18941 kv/update.h                     40625 drafts/ngram.h
+    7731 core/no_mt19937.h               19054 kv/state.h                      40761 search/head.h
+    7755 core/making.h                   19253 llama_cpp/functions.h           40968 search/rows.h
+    7932 core/streams.h                  19315 llama_cpp/object.h              41051 search/states.h
+    7968 life/state_fields.h             19368 llama_cpp/vocabulary.h          41138 search/beams.h
+    8056 samplers/llama_cpp.h            19443 text/reading.h                  41521 search/unmask.h
+    8195 samplers/logit_bias.h           19549 text/strings.h                  41667 text/automaton.h
+    8269 samplers/patch.h                19647 text/values.h                   41738 grammar/patterns.h
+    8317 samplers/penalties.h            19801 text/documents.h                41884 constraints/automaton.h
+    8459 samplers/dry.h                  19874 grammar/head.h                  41923 constraints/making.h
+    8991 samplers/cut.h                  19878 grammar/tree.h                  42174 constraints/sampler.h
+    9011 samplers/top_n_sigma.h          20560 grammar/building.h              42247 constraints/constructors.h
+    9147 samplers/top_k.h                21035 grammar/places.h                42615 constraints/patterns.h
+    9202 samplers/tail_free.h            21218 grammar/finishing.h             42705 constraints/looking.h
+    9319 samplers/typical.h              21530 grammar/reading.h               42775 constraints/thinking.h
+    9380 samplers/top_p.h                21622 grammar/gbnf.h                  43006 constraints/schedule.h
+    9416 samplers/min_p.h                21918 grammar/unicode.h               43089 constraints/accepting.h
+    9452 samplers/by_sums.h              22128 grammar/regex.h                 43266 constraints/drawing.h
+    9581 samplers/top_h.h                22595 grammar/derivatives.h           43505 constraints/state.h
+    9631 samplers/min_k.h                23318 grammar/searching.h             43570 constraints/kind.h
+    9690 samplers/xtc.h                  23606 grammar/vocabulary.h            43629 constraints/top_p_decay.h
+    9803 samplers/infill.h               24060 grammar/triggers.h              43696 constraints/timestamps.h
+    9910 samplers/temperature.h          24538 grammar/matcher.h               43880 constraints/accessors.h
+   10079 samplers/smoothing.h            24853 grammar/cache.h                 43987 stop/head.h
+   10160 samplers/softmax.h              25137 grammar/moving.h                44052 stop/search.h
+   10189 samplers/drafted.h              25590 grammar/visits.h                44173 stop/making.h
+   10214 samplers/greedy.h               25881 grammar/states.h                44330 stop/text.h
+   10244 samplers/choose.h               26059 grammar/unique.h                44482 stop/patterns.h
+   10322 samplers/ratio.h                26223 grammar/items.h                 44554 stop/settings.h
+   10386 samplers/draw.h                 26358 grammar/masks.h                 44585 core/kinds.h
+   10477 samplers/dist.h                 26606 grammar/runs.h                  44627 base/restore.h
+   10503 samplers/gumbel.h               26822 grammar/entries.h               44640 api/license.h
+   10613 watermark/function.h            27432 grammar/accepting.h
+   10726 watermark/text.h                27801 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4591,22 +4591,16 @@ static int64_t sampi_colour_hash(uint32_t token)
     return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
 }
 
-/* Is a < b as signed numbers? */
-static bool sampi_is_less(uint64_t a, uint64_t b)
-{
-    const uint64_t sign = (uint64_t)1 << 63;
-    return (a ^ sign) < (b ^ sign);
-}
-
 /* Returns the random word of a token, which decides its colour. *seed gets the seed of the token. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
+    const uint64_t sign = (uint64_t)1 << 63; /* with it turned, signed numbers are ordered as these */
     if (c->is_self) {
         const uint64_t h = (uint64_t)sampi_colour_hash(id);
         least = c->key * h * h;
         for (uint32_t i = 0; i < c->n; i++)
-            if (sampi_is_less(c->product[i] * h, least)) least = c->product[i] * h;
+            if (((c->product[i] * h) ^ sign) < (least ^ sign)) least = c->product[i] * h;
     }
     const uint32_t counter[4] = { id >> 2, 0, 0, 0 }, key[2] = { (uint32_t)least, (uint32_t)(least >> 32) };
     uint32_t out[4];
@@ -7600,9 +7594,6 @@ static size_t sampi_min_keep(const sampi_sampler *s)
 /* Is the field a text or a list of samp_params, not a number? */
 static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
-/* Returns the size of a field's value in bytes. */
-static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
-
 /* Writes a field's default into a blank record (sampi_blank) or into samp_params (samp_default_params), so that both
    have the same defaults. */
 static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
@@ -8177,13 +8168,12 @@ static SAMPI_HOT void sampi_llama_divide(samp_token_data_array *cur, double sum)
     }
 }
 
-/* sampi_llama_share returns -p ln p, a token's term of the entropy. */
-static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
-
+/* Returns the entropy of the array, from p after the softmax, for typical and temp_ext. */
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].p > 0.0f) entropy += -sampi_roundf(cur->data[i].p * logf(cur->data[i].p));
     return entropy;
 }
 
@@ -10314,14 +10304,6 @@ static uint64_t sampi_envelope_of_tile(const samp_token_data_array *cur, size_t 
     return sum;
 }
 
-/* Returns the sum of all envelopes. */
-static uint64_t sampi_envelope_sum(const samp_token_data_array *cur, float max)
-{
-    uint64_t sum = 0;
-    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) sum += sampi_envelope_of_tile(cur, at, max);
-    return sum;
-}
-
 /* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
@@ -10411,7 +10393,8 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
-    uint64_t total = sampi_envelope_sum(cur, max), random[2];
+    uint64_t total = 0, random[2];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) total += sampi_envelope_of_tile(cur, at, max);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
         size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));
@@ -11218,19 +11201,14 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Changes mu by the surprise of a chosen token of probability p. */
-static void sampi_llama_follow(sampi_sampler *s, float p)
-{
-    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
-}
-
 /* Ends both versions, after their cuts: draws a token, and changes mu. p is computed again from the tokens that were
    kept, so the surprise is relative to these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
-    sampi_llama_follow(s, cur->data[cur->selected].p);
+    const float surprise = -log2f(cur->data[cur->selected].p);
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
     return SAMP_OK;
 }
 
@@ -11251,18 +11229,12 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow give 1 */
 }
 
-/* Is the surprise of a logit at most mu? */
-static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
-{
-    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
-}
-
 /* Returns how many tokens of a sorted array have a surprise of at most mu; at least 1. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
     size_t n = 0;
-    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
+    while (n < cur->size && !(-log2f(sampi_llama_p(sums, cur->data[n].logit)) > s->now.mu)) n++;
     return n ? n : 1;
 }
 
@@ -11737,7 +11709,6 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
     sampi_put_char(t, 'e');
     sampi_put_i64(t, point - 1);
 }
-static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
 /* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)". */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
@@ -11756,7 +11727,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
         sampi_put(t, f->label);
         sampi_put_char(t, '=');
         if (f->type == SAMPI_FLOAT)
-            sampi_put_float(t, (float)x);
+            sampi_put_digits(t, (float)x, 6);
         else if (f->type == SAMPI_INT32)
             sampi_put_i64(t, (int64_t)x);
         else
@@ -11862,7 +11833,8 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     if (traits->stream) t.seed = p->seed;
     for (size_t i = 0; i < traits->n_fields; i++) {
         const sampi_field *f = &traits->field[i];
-        if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
+        if (f->from != SAMPI_NOWHERE)
+            memcpy((char *)&t + f->at, (const char *)p + f->from, f->type == SAMPI_SIZE ? sizeof(size_t) : 4);
     }
     if (traits->hooks->params) traits->hooks->params(&t, p);
     return t;
@@ -11951,25 +11923,14 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
         *kind = (sampi_kind)steps->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
         if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
-        sampi_sampler t = sampi_from_params(steps->p, *kind);
-        if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
-    }
-    return false;
-}
-
-/* Finds the next kind that "*" means: those of the default order that the text does not name, on or off. */
-static SAMPI_COLD bool sampi_next_other_step(sampi_steps *steps, sampi_kind *kind)
-{
-    while (steps->row < SAMPI_N_KINDS) {
-        *kind = (sampi_kind)steps->row++;
-        const sampi_traits *traits = sampi_traits_of(*kind);
-        bool other = traits->letter && !(traits->flags & SAMPI_IF_NAMED);
-        for (const char *name = steps->p->order; *name && other; name += *name == ';') {
-            size_t n = strcspn(name, ";");
-            other = sampi_step_named(name, n) != *kind;
+        const sampi_sampler t = sampi_from_params(steps->p, *kind);
+        bool next = steps->text || !(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t);
+        for (const char *name = steps->text ? steps->p->order : ""; *name && next; name += *name == ';') {
+            const size_t n = strcspn(name, ";");
+            next = sampi_step_named(name, n) != *kind;
             name += n;
         }
-        if (other) return true;
+        if (next) return true;
     }
     return false;
 }
@@ -11989,7 +11950,7 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
         size_t n = strcspn(text, ";");
         const bool others = n == 1 && *text == '*' && (!steps->others || steps->others == text);
         if (others) steps->others = text;
-        if (others && sampi_next_other_step(steps, kind)) return true;
+        if (others && sampi_next_default_step(steps, kind)) return true;
         if (!others) *kind = sampi_step_named(text, n);
         steps->text = text + n;
         if (text[n] == ';' && text[n + 1])
@@ -15759,8 +15720,7 @@ static void sampi_row_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     flat->n_members = sampi_row_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_life_first_mask(
-        s); /* not listed, because the row already has this member's mask */
+    const sampi_sampler *done = sampi_life_first_mask(s); /* not listed: the row has this member's mask already */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
@@ -15775,18 +15735,14 @@ static void sampi_row_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     }
 }
 
-/* Does a member take no part in a draw? */
-static bool sampi_row_rests(const sampi_sampler *s)
-{
-    return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s);
-}
-
 /* Returns a chain's last member that takes part in a draw: if it selects, its token is the chain's. */
 static sampi_sampler *sampi_row_selector(sampi_sampler *s)
 {
-    int32_t i = sampi_n_active(s);
-    while (i > 0 && sampi_row_rests(s->u.chain.item[i - 1])) i--;
-    return i > 0 ? sampi_row_selector(s->u.chain.item[i - 1]) : s;
+    for (int32_t i = sampi_n_active(s); i > 0; i--) {
+        sampi_sampler *item = s->u.chain.item[i - 1];
+        if (sampi_is_chain(item) ? sampi_n_active(item) > 0 : !sampi_idles(item)) return sampi_row_selector(item);
+    }
+    return s;
 }
 
 /* Does a chain's draw leave no choice? */
@@ -16507,6 +16463,19 @@ static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *
     return status;
 }
 
+/* Lets the chain accept a token that an array (cur) has, or if that is NULL a row, and writes its log-probabilities if
+   the job asks for them. */
+static int sampi_accept_token(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token token)
+{
+    const int status = job->accept ? samp_accept(&job->s->base, token) : SAMP_OK;
+    if (status) return status;
+    if (cur)
+        sampi_row_tell_array(job, cur, token);
+    else
+        sampi_row_tell_row(job, row, token);
+    return SAMP_OK;
+}
+
 /* Draws the token again by s, the chain's ras. */
 static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, samp_token *token)
 {
@@ -16526,44 +16495,22 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
         (void)sampi_fast_dist(&row, s);
     s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
     *token = cur.data ? cur.data[cur.selected].id : row.token;
-    status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (status) return status;
-    if (cur.data)
-        sampi_row_tell_array(job, &cur, *token);
-    else
-        sampi_row_tell_row(job, &row, *token);
-    return SAMP_OK;
+    return sampi_accept_token(job, cur.data ? &cur : NULL, &row, *token);
 }
 
 /* ---- src/run/finish.h ---- */
 /* ================================================================================================== >>sample
   samp_sample and samp_draw return a token, or a negative status, for a row of logits. */
 
-/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities if the job asks for
-   them. */
-static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+/* Lets the chain accept the token that is selected in an array (cur), or if that is NULL in a row, and writes its
+   log-probabilities. row: as it was before the selection; log-probabilities are computed from it. */
+static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token *token)
 {
-    *token = sampi_row_replayed(job->s);
-    if (*token < 0) *token = cur->data[cur->selected].id;
+    *token = cur ? sampi_row_replayed(job->s) : row->token;
+    if (*token < 0 && cur) *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
-    if (ras) return sampi_draw_again(job, ras, token);
-    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status) sampi_row_tell_array(job, cur, *token);
-    return status;
-}
-
-/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities if the job asks for them.
-   before: the row as it was before the selection; the log-probabilities are computed from it. */
-static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
-{
-    *token = row->token;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a replay */
-    sampi_sampler *ras = sampi_must_repeat(job->s, *token);
-    if (ras) return sampi_draw_again(job, ras, token);
-    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_row_tell_row(job, before, *token);
-    return status;
+    return ras ? sampi_draw_again(job, ras, token) : sampi_accept_token(job, cur, row, *token);
 }
 
 /* Finishes a draw: applies member[from] to member[n - 1] to an array, and accepts the selected token. */
@@ -16573,7 +16520,7 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
     if (!status && sampi_row_replayed(job->s) < 0) status = sampi_life_check_selected(cur);
-    return status ? status : sampi_accept_selected(job, cur, token);
+    return status ? status : sampi_accept_selected(job, cur, NULL, token);
 }
 
 /* ---- src/run/draw.h ---- */
@@ -16651,7 +16598,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     for (; i < end && status == SAMP_OK; i += status == SAMP_OK)
         if (!list[i]->off && list[i] != done) status = sampi_row_run_fast(&row, list[i], s->position, &ordinal);
     if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
-        return sampi_life_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
+        return sampi_life_end_draw(s, status ? status : sampi_accept_selected(job, NULL, &row, token));
     /* the draw continues step by step, with list[i] */
     if (!status || row.floor > -FLT_MAX) sampi_row_compact(&row);
     if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {
@@ -16692,14 +16639,6 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     for (size_t i = 0; job->mask && i < (job->n + 31) / 32; i++) bits[i] &= job->mask[i];
     job->mask = bits;
     return SAMP_OK;
-}
-
-/* Writes the raw log-probabilities of a row as it was given, and turns the support's mass into a share. */
-static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *logprobs)
-{
-    const sampi_sums sums = sampi_row_told(row);
-    sampi_row_logprobs(row, token, &sums, &logprobs->raw, true);
-    if (logprobs->support) logprobs->support->mass /= (double)sums.z;
 }
 
 /* Gives the hook of samp_set_perf_hook a line about a draw. was: the counts before it. */
@@ -16749,8 +16688,12 @@ static samp_token sampi_sample(const sampi_job *job)
         s->perf.n_steps++;
         status = sampi_draw_by_steps(&masked, &token);
     }
-    if (!status && job->logprobs && sampi_row_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
-        sampi_tell_given(&row, token, job->logprobs);
+    if (!status && job->logprobs &&
+        sampi_row_open_row(&row, job) == SAMP_OK) { /* again: the draw has overwritten it */
+        const sampi_sums sums = sampi_row_told(&row);
+        sampi_row_logprobs(&row, token, &sums, &job->logprobs->raw, true);
+        if (job->logprobs->support) job->logprobs->support->mass /= (double)sums.z;
+    }
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;
@@ -18551,15 +18494,6 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     return data + (size_t)sampi_kv_bytes(n_cells, n_embd, type);
 }
 
-/* Lays out all layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
-static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
-{
-    for (uint32_t i = 0; i < set->n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i], data, set->n_cells, set->n_embd_k[i], set->type_k, false);
-    for (uint32_t i = 0; i < set->n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
-}
-
 /* After the check of the parameters, only missing memory can be an error. Pointers into the block never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
@@ -18584,7 +18518,10 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     kv->base.cells = (samp_kv_cell *)(void *)(block + at.cells);
     kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
     kv->turn = (double *)(void *)(block + at.turn);
-    sampi_kv_lay_out(kv, &set, data);
+    for (uint32_t i = 0; i < set.n_layer; i++) /* all keys, then all values; only values may be transposed */
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set.n_cells, set.n_embd_k[i], set.type_k, false);
+    for (uint32_t i = 0; i < set.n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set.n_cells, set.n_embd_v[i], set.type_v, set.v_trans);
     set.n_embd_k = set.n_embd_v = NULL; /* the caller may free its arrays now */
     kv->set = set;
     samp_kv_clear(&kv->base);
@@ -19050,14 +18987,6 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* Is the share of free cells among the cells up to the last one in use above the threshold? A threshold of 0 switches
-   this off. */
-static bool sampi_kv_has_holes(const sampi_kv *kv)
-{
-    uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
-    return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
-}
-
 /* Moves a cell with its keys and values to a free cell. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
@@ -19085,7 +19014,10 @@ SAMP_API int samp_kv_update(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
     if (kv->has_shift) sampi_kv_shift((sampi_kv *)kv);
-    if (kv->do_defrag || sampi_kv_has_holes(sampi_kv_of(kv))) sampi_kv_fill_holes((sampi_kv *)kv);
+    const double threshold = (double)sampi_kv_of(kv)->set.defrag_threshold;
+    const uint32_t max = sampi_kv_cell_max(kv);
+    const bool has_holes = threshold > 0.0 && (double)(max - kv->used) > threshold * max;
+    if (kv->do_defrag || has_holes) sampi_kv_fill_holes((sampi_kv *)kv);
     return SAMP_OK;
 }
 
@@ -37921,16 +37853,6 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* Writes the tokens d [n], which are in order, as entries of a parcel. */
-static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
-{
-    for (size_t i = 0; i < n; i++) {
-        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
-        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
-    }
-    sampi_set_entries(p, n);
-}
-
 /* LIST. */
 static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
@@ -37950,7 +37872,11 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
         d[i].p = 0.0f;
     }
     sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
-    sampi_put_tokens(d, n, p);
+    for (size_t i = 0; i < n; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
+    }
+    sampi_set_entries(p, n);
     return behind;
 }
 
@@ -39285,7 +39211,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     *token = row->token = row->list[cur.selected];
     if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
     const sampi_job job = sampi_listed_job(row, &logprobs);
-    const int status = sampi_accept_selected(&job, &cur, &row->token.id);
+    const int status = sampi_accept_selected(&job, &cur, NULL, &row->token.id);
     row->has_left = true;
     row->left = logprobs.processed;
     return status ? status : (int)SAMPI_KNOWN;
@@ -39972,14 +39898,6 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* Mixes a request for log-probabilities into the checksum of what must be equal on all ranks. */
-static void sampi_mix_logprobs(uint64_t *same, const samp_logprobs *lp)
-{
-    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_top << 32 | (uint32_t)lp->processed.n_top);
-    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_ids << 32 | (uint32_t)lp->processed.n_ids);
-    sampi_mix(same, lp->support ? lp->support->capacity + 1 : 0);
-}
-
 /* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
    is h(0) - h(n). */
 static uint64_t sampi_boundary(uint64_t at)
@@ -40065,8 +39983,11 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         if (!rows[r]) continue;
         sampi_life_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
-        if (!row->logprobs) continue;
-        sampi_mix_logprobs(&same, row->logprobs);
+        const samp_logprobs *lp = row->logprobs;
+        if (!lp) continue;
+        sampi_mix(&same, (uint64_t)(uint32_t)lp->raw.n_top << 32 | (uint32_t)lp->processed.n_top);
+        sampi_mix(&same, (uint64_t)(uint32_t)lp->raw.n_ids << 32 | (uint32_t)lp->processed.n_ids);
+        sampi_mix(&same, lp->support ? lp->support->capacity + 1 : 0);
     }
     sampi_shard_head(shard, shard->start, same, 1, status);
 }
@@ -42901,11 +42822,6 @@ static uint32_t sampi_constraint_soft(const sampi_constraint *r)
     if (r->soft_ratio > 0.0f) soft = (uint32_t)((double)r->soft_ratio * (double)hard);
     return soft < hard ? soft : hard;
 }
-static uint64_t sampi_constraint_latest(const sampi_constraint *r)
-{
-    uint32_t hard = sampi_constraint_hard(r);
-    return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
-}
 
 /* Does samp_thinking_end end the span now? It has been called, and no character is incomplete. */
 static bool sampi_constraint_ends_now(const sampi_constraint *r)
@@ -42954,14 +42870,6 @@ static float sampi_constraint_ramp(const sampi_sampler *s, samp_token *token)
 
 static uint32_t sampi_constraint_ends_root(const sampi_constraint *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
-/* Forces the end from here on. If the text already ends with the first tokens of the end, these count. */
-static void sampi_constraint_force(sampi_sampler *s)
-{
-    sampi_constraint *r = &s->u.constraint;
-    r->mode++;
-    r->count_in = sampi_constraint_span(s)->is_end ? sampi_constraint_match_nodes(s)[r->node].depth : 0;
-}
-
 /* Does the open span end with a loop, all of whose copies are in the span? */
 static bool sampi_constraint_loops(const sampi_sampler *s)
 {
@@ -42971,17 +42879,18 @@ static bool sampi_constraint_loops(const sampi_sampler *s)
     return sampi_constraint_period(s, size) > 0;
 }
 
-/* Forces the end if the budget is used up; during the grace only at the end of a line. */
+/* Forces the end from here on if the budget is used up; during the grace only at the end of a line. */
 static void sampi_constraint_check_budget(sampi_sampler *s, bool line)
 {
     sampi_constraint *r = &s->u.constraint;
-    const uint64_t latest = sampi_constraint_latest(r);
+    const uint32_t hard = sampi_constraint_hard(r);
+    const uint64_t latest = hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
     if (!sampi_constraint_counts(r)) return;
-    bool over = r->count_in >= latest ||
-                (line && r->count_in >= sampi_constraint_hard(r) && !sampi_constraint_notes(r));
+    bool over = r->count_in >= latest || (line && r->count_in >= hard && !sampi_constraint_notes(r));
     if (!over && (r->missing || sampi_constraint_notes(r) || !sampi_constraint_loops(s))) return;
     if (r->missing && r->count_in < latest + 4) return;
-    sampi_constraint_force(s);
+    r->mode++;
+    r->count_in = sampi_constraint_span(s)->is_end ? sampi_constraint_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Closes the open span. The next span has its whole budget again, but the total that all spans share is reduced. */
@@ -43287,14 +43196,6 @@ static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
-/* Must a ban be held back until it is known whether this token of a draft block is kept (samp_verify_block)? */
-static bool sampi_constraint_ban_waits(const sampi_sampler *s)
-{
-    bool *waited = s->draft ? s->draft->waited : NULL;
-    if (waited) *waited = true;
-    return waited != NULL;
-}
-
 static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
 {
     sampi_constraint *r = &s->u.constraint;
@@ -43305,7 +43206,11 @@ static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
     sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
-    if (before >= 0 && !sampi_constraint_ban_waits(s)) sampi_constraint_ban(s, before);
+    if (before < 0) return;
+    if (s->draft && s->draft->waited)
+        *s->draft->waited = true; /* until it is known whether this token of a draft block is kept */
+    else
+        sampi_constraint_ban(s, before);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)

@@ -90,7 +90,6 @@ static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t pla
     sampi_put_char(t, 'e');
     sampi_put_i64(t, point - 1);
 }
-static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
 /* Appends a sampler's fields in brackets, such as "(p=0.9, min_keep=2, seed=1)". The fields are in the table's order,
    without those that their flags leave out. The seed follows if the sampler draws. If there is nothing to write, there
@@ -111,7 +110,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
         sampi_put(t, f->label);
         sampi_put_char(t, '=');
         if (f->type == SAMPI_FLOAT)
-            sampi_put_float(t, (float)x);
+            sampi_put_digits(t, (float)x, 6);
         else if (f->type == SAMPI_INT32)
             sampi_put_i64(t, (int64_t)x);
         else

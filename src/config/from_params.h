@@ -49,7 +49,8 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     if (traits->stream) t.seed = p->seed;
     for (size_t i = 0; i < traits->n_fields; i++) {
         const sampi_field *f = &traits->field[i];
-        if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
+        if (f->from != SAMPI_NOWHERE)
+            memcpy((char *)&t + f->at, (const char *)p + f->from, f->type == SAMPI_SIZE ? sizeof(size_t) : 4);
     }
     if (traits->hooks->params) traits->hooks->params(&t, p);
     return t;

@@ -73,32 +73,22 @@ static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 }
 
 /* Finds the next kind of the default order. Kinds with SAMPI_IF_ON are in this order only if the parameters switch the
-   sampler on. Kinds without a letter, and kinds with SAMPI_IF_NAMED, are not in it. */
+   sampler on. Kinds without a letter, and kinds with SAMPI_IF_NAMED, are not in it. At a "*" the order's text leaves out
+   those that it names, and the others come on or off. */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
         *kind = (sampi_kind)steps->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
         if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
-        sampi_sampler t = sampi_from_params(steps->p, *kind);
-        if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
-    }
-    return false;
-}
-
-/* Finds the next kind that "*" means: those of the default order that the text does not name, on or off. */
-static SAMPI_COLD bool sampi_next_other_step(sampi_steps *steps, sampi_kind *kind)
-{
-    while (steps->row < SAMPI_N_KINDS) {
-        *kind = (sampi_kind)steps->row++;
-        const sampi_traits *traits = sampi_traits_of(*kind);
-        bool other = traits->letter && !(traits->flags & SAMPI_IF_NAMED);
-        for (const char *name = steps->p->order; *name && other; name += *name == ';') {
-            size_t n = strcspn(name, ";");
-            other = sampi_step_named(name, n) != *kind;
+        const sampi_sampler t = sampi_from_params(steps->p, *kind);
+        bool next = steps->text || !(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t);
+        for (const char *name = steps->text ? steps->p->order : ""; *name && next; name += *name == ';') {
+            const size_t n = strcspn(name, ";");
+            next = sampi_step_named(name, n) != *kind;
             name += n;
         }
-        if (other) return true;
+        if (next) return true;
     }
     return false;
 }
@@ -119,7 +109,7 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
         size_t n = strcspn(text, ";");
         const bool others = n == 1 && *text == '*' && (!steps->others || steps->others == text);
         if (others) steps->others = text;
-        if (others && sampi_next_other_step(steps, kind)) return true;
+        if (others && sampi_next_default_step(steps, kind)) return true;
         if (!others) *kind = sampi_step_named(text, n);
         steps->text = text + n;
         if (text[n] == ';' && text[n + 1])

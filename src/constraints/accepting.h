@@ -114,14 +114,6 @@ static void sampi_constraint_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
-/* Must a ban be held back until it is known whether this token of a draft block is kept (samp_verify_block)? */
-static bool sampi_constraint_ban_waits(const sampi_sampler *s)
-{
-    bool *waited = s->draft ? s->draft->waited : NULL;
-    if (waited) *waited = true;
-    return waited != NULL;
-}
-
 static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token, int64_t before)
 {
     sampi_constraint *r = &s->u.constraint;
@@ -132,7 +124,11 @@ static void sampi_constraint_accept_rewinding(sampi_sampler *s, samp_token token
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
     sampi_ring_push(&r->ring, sampi_constraint_window(s), token);
-    if (before >= 0 && !sampi_constraint_ban_waits(s)) sampi_constraint_ban(s, before);
+    if (before < 0) return;
+    if (s->draft && s->draft->waited)
+        *s->draft->waited = true; /* until it is known whether this token of a draft block is kept */
+    else
+        sampi_constraint_ban(s, before);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)

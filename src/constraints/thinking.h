@@ -60,11 +60,6 @@ static uint32_t sampi_constraint_soft(const sampi_constraint *r)
     if (r->soft_ratio > 0.0f) soft = (uint32_t)((double)r->soft_ratio * (double)hard);
     return soft < hard ? soft : hard;
 }
-static uint64_t sampi_constraint_latest(const sampi_constraint *r)
-{
-    uint32_t hard = sampi_constraint_hard(r);
-    return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
-}
 
 /* Does samp_thinking_end end the span now? It has been called, and no character is incomplete. */
 static bool sampi_constraint_ends_now(const sampi_constraint *r)
@@ -113,14 +108,6 @@ static float sampi_constraint_ramp(const sampi_sampler *s, samp_token *token)
 
 static uint32_t sampi_constraint_ends_root(const sampi_constraint *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
 
-/* Forces the end from here on. If the text already ends with the first tokens of the end, these count. */
-static void sampi_constraint_force(sampi_sampler *s)
-{
-    sampi_constraint *r = &s->u.constraint;
-    r->mode++;
-    r->count_in = sampi_constraint_span(s)->is_end ? sampi_constraint_match_nodes(s)[r->node].depth : 0;
-}
-
 /* Does the open span end with a loop, all of whose copies are in the span? */
 static bool sampi_constraint_loops(const sampi_sampler *s)
 {
@@ -130,17 +117,19 @@ static bool sampi_constraint_loops(const sampi_sampler *s)
     return sampi_constraint_period(s, size) > 0;
 }
 
-/* Forces the end if the budget is used up; during the grace only at the end of a line. */
+/* Forces the end from here on if the budget is used up; during the grace only at the end of a line. If the text already
+   ends with the first tokens of the end, these count. */
 static void sampi_constraint_check_budget(sampi_sampler *s, bool line)
 {
     sampi_constraint *r = &s->u.constraint;
-    const uint64_t latest = sampi_constraint_latest(r);
+    const uint32_t hard = sampi_constraint_hard(r);
+    const uint64_t latest = hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
     if (!sampi_constraint_counts(r)) return;
-    bool over = r->count_in >= latest ||
-                (line && r->count_in >= sampi_constraint_hard(r) && !sampi_constraint_notes(r));
+    bool over = r->count_in >= latest || (line && r->count_in >= hard && !sampi_constraint_notes(r));
     if (!over && (r->missing || sampi_constraint_notes(r) || !sampi_constraint_loops(s))) return;
     if (r->missing && r->count_in < latest + 4) return;
-    sampi_constraint_force(s);
+    r->mode++;
+    r->count_in = sampi_constraint_span(s)->is_end ? sampi_constraint_match_nodes(s)[r->node].depth : 0;
 }
 
 /* Closes the open span. The next span has its whole budget again, but the total that all spans share is reduced. */

@@ -85,9 +85,6 @@ static size_t sampi_min_keep(const sampi_sampler *s)
 /* Is the field a text or a list of samp_params, not a number? */
 static bool sampi_is_text_field(const sampi_field *f) { return f->type >= SAMPI_SEED; }
 
-/* Returns the size of a field's value in bytes. */
-static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
-
 /* Writes a field's default into a blank record (sampi_blank) or into samp_params (samp_default_params), so that both
    have the same defaults. */
 static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)

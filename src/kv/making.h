@@ -164,15 +164,6 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     return data + (size_t)sampi_kv_bytes(n_cells, n_embd, type);
 }
 
-/* Lays out all layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
-static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
-{
-    for (uint32_t i = 0; i < set->n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i], data, set->n_cells, set->n_embd_k[i], set->type_k, false);
-    for (uint32_t i = 0; i < set->n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
-}
-
 /* After the check of the parameters, only missing memory can be an error. Pointers into the block never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
@@ -197,7 +188,10 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     kv->base.cells = (samp_kv_cell *)(void *)(block + at.cells);
     kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
     kv->turn = (double *)(void *)(block + at.turn);
-    sampi_kv_lay_out(kv, &set, data);
+    for (uint32_t i = 0; i < set.n_layer; i++) /* all keys, then all values; only values may be transposed */
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set.n_cells, set.n_embd_k[i], set.type_k, false);
+    for (uint32_t i = 0; i < set.n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set.n_cells, set.n_embd_v[i], set.type_v, set.v_trans);
     set.n_embd_k = set.n_embd_v = NULL; /* the caller may free its arrays now */
     kv->set = set;
     samp_kv_clear(&kv->base);

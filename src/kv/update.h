@@ -53,14 +53,6 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* Is the share of free cells among the cells up to the last one in use above the threshold? A threshold of 0 switches
-   this off. */
-static bool sampi_kv_has_holes(const sampi_kv *kv)
-{
-    uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
-    return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
-}
-
 /* Moves a cell with its keys and values to a free cell. `used` does not change. Indices of cells that callers have kept
    become invalid. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
@@ -85,12 +77,16 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     sampi_kv_set_n(&kv->base);
 }
 
-/* Keys are rotated before cells move, so a cell moves with its rotated keys. */
+/* Keys are rotated before cells move, so a cell moves with its rotated keys. The threshold is compared with the share of
+   free cells among the cells up to the last one in use; a threshold of 0 switches this off. */
 SAMP_API int samp_kv_update(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
     if (kv->has_shift) sampi_kv_shift((sampi_kv *)kv);
-    if (kv->do_defrag || sampi_kv_has_holes(sampi_kv_of(kv))) sampi_kv_fill_holes((sampi_kv *)kv);
+    const double threshold = (double)sampi_kv_of(kv)->set.defrag_threshold;
+    const uint32_t max = sampi_kv_cell_max(kv);
+    const bool has_holes = threshold > 0.0 && (double)(max - kv->used) > threshold * max;
+    if (kv->do_defrag || has_holes) sampi_kv_fill_holes((sampi_kv *)kv);
     return SAMP_OK;
 }
 

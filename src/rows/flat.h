@@ -32,8 +32,7 @@ static void sampi_row_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     flat->n_members = sampi_row_members(s, flat->member, 0);
     flat->n = 0;
     flat->whole = false;
-    const sampi_sampler *done = sampi_life_first_mask(
-        s); /* not listed, because the row already has this member's mask */
+    const sampi_sampler *done = sampi_life_first_mask(s); /* not listed: the row has this member's mask already */
     for (int i = 0; i < flat->n_members; i++) {
         sampi_sampler *member = flat->member[i];
         if (member->off || member == done) continue;
@@ -48,19 +47,15 @@ static void sampi_row_make_flat(sampi_flat_chain *flat, sampi_sampler *s)
     }
 }
 
-/* Does a member take no part in a draw? */
-static bool sampi_row_rests(const sampi_sampler *s)
-{
-    return sampi_is_chain(s) ? !sampi_n_active(s) : sampi_idles(s);
-}
-
 /* Returns a chain's last member that takes part in a draw: if it selects, its token is the chain's. Without any it is
    the chain itself. */
 static sampi_sampler *sampi_row_selector(sampi_sampler *s)
 {
-    int32_t i = sampi_n_active(s);
-    while (i > 0 && sampi_row_rests(s->u.chain.item[i - 1])) i--;
-    return i > 0 ? sampi_row_selector(s->u.chain.item[i - 1]) : s;
+    for (int32_t i = sampi_n_active(s); i > 0; i--) {
+        sampi_sampler *item = s->u.chain.item[i - 1];
+        if (sampi_is_chain(item) ? sampi_n_active(item) > 0 : !sampi_idles(item)) return sampi_row_selector(item);
+    }
+    return s;
 }
 
 /* Does a chain's draw leave no choice? */

@@ -38,8 +38,21 @@ static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *
     return status;
 }
 
-/* Draws the token again by s, the chain's ras. Writes the log-probabilities of the row, not of what the chain has left,
-   if the job asks for them and the chain accepts the token. */
+/* Lets the chain accept a token that an array (cur) has, or if that is NULL a row, and writes its log-probabilities if
+   the job asks for them. If a custom sampler refuses the token, none is written, and the caller undoes the draw. */
+static int sampi_accept_token(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token token)
+{
+    const int status = job->accept ? samp_accept(&job->s->base, token) : SAMP_OK;
+    if (status) return status;
+    if (cur)
+        sampi_row_tell_array(job, cur, token);
+    else
+        sampi_row_tell_row(job, row, token);
+    return SAMP_OK;
+}
+
+/* Draws the token again by s, the chain's ras. The log-probabilities are those of the row, not of what the chain has
+   left. */
 static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, samp_token *token)
 {
     sampi_row row;
@@ -58,11 +71,5 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
         (void)sampi_fast_dist(&row, s);
     s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
     *token = cur.data ? cur.data[cur.selected].id : row.token;
-    status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (status) return status;
-    if (cur.data)
-        sampi_row_tell_array(job, &cur, *token);
-    else
-        sampi_row_tell_row(job, &row, *token);
-    return SAMP_OK;
+    return sampi_accept_token(job, cur.data ? &cur : NULL, &row, *token);
 }

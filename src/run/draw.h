@@ -82,7 +82,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     for (; i < end && status == SAMP_OK; i += status == SAMP_OK)
         if (!list[i]->off && list[i] != done) status = sampi_row_run_fast(&row, list[i], s->position, &ordinal);
     if (status != SAMPI_DECLINED && (whole || (!status && row.token >= 0)))
-        return sampi_life_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
+        return sampi_life_end_draw(s, status ? status : sampi_accept_selected(job, NULL, &row, token));
     /* the draw continues step by step, with list[i] */
     if (!status || row.floor > -FLT_MAX) sampi_row_compact(&row);
     if (!whole && (status || (!flat.whole && sampi_has_minus_zero(&row)))) {

@@ -7,31 +7,15 @@
    This room has the end of a draw, by the fast path or by steps: it applies the remaining members of the chain to an
    array one by one, as samp_apply does (run/walk.h), and accepts the selected token. */
 
-/* Lets the chain accept the token that is selected in an array, and writes its log-probabilities if the job asks for
-   them. If a custom sampler refuses the token, no log-probability is written, and the caller undoes the draw. */
-static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+/* Lets the chain accept the token that is selected in an array (cur), or if that is NULL in a row, and writes its
+   log-probabilities. row: as it was before the selection; log-probabilities are computed from it. */
+static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token *token)
 {
-    *token = sampi_row_replayed(job->s);
-    if (*token < 0) *token = cur->data[cur->selected].id;
+    *token = cur ? sampi_row_replayed(job->s) : row->token;
+    if (*token < 0 && cur) *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
-    if (ras) return sampi_draw_again(job, ras, token);
-    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status) sampi_row_tell_array(job, cur, *token);
-    return status;
-}
-
-/* Lets the chain accept the token that is selected in a row, and writes its log-probabilities if the job asks for them.
-   before: the row as it was before the selection; the log-probabilities are computed from it. */
-static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
-{
-    *token = row->token;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a replay */
-    sampi_sampler *ras = sampi_must_repeat(job->s, *token);
-    if (ras) return sampi_draw_again(job, ras, token);
-    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_row_tell_row(job, before, *token);
-    return status;
+    return ras ? sampi_draw_again(job, ras, token) : sampi_accept_token(job, cur, row, *token);
 }
 
 /* Finishes a draw: applies member[from] to member[n - 1] to an array, and accepts the selected token. */
@@ -41,5 +25,5 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
     if (!status && sampi_row_replayed(job->s) < 0) status = sampi_life_check_selected(cur);
-    return status ? status : sampi_accept_selected(job, cur, token);
+    return status ? status : sampi_accept_selected(job, cur, NULL, token);
 }

@@ -30,14 +30,6 @@ static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
     return SAMP_OK;
 }
 
-/* Writes the raw log-probabilities of a row as it was given, and turns the support's mass into a share. */
-static void sampi_tell_given(sampi_row *row, samp_token token, samp_logprobs *logprobs)
-{
-    const sampi_sums sums = sampi_row_told(row);
-    sampi_row_logprobs(row, token, &sums, &logprobs->raw, true);
-    if (logprobs->support) logprobs->support->mass /= (double)sums.z;
-}
-
 /* Gives the hook of samp_set_perf_hook a line about a draw. was: the counts before it. */
 static SAMPI_COLD void sampi_log_draw(const sampi_sampler *s, int64_t token, const samp_perf_data *was)
 {
@@ -86,8 +78,12 @@ static samp_token sampi_sample(const sampi_job *job)
         s->perf.n_steps++;
         status = sampi_draw_by_steps(&masked, &token);
     }
-    if (!status && job->logprobs && sampi_row_open_row(&row, job) == SAMP_OK) /* again: the draw has overwritten it */
-        sampi_tell_given(&row, token, job->logprobs);
+    if (!status && job->logprobs &&
+        sampi_row_open_row(&row, job) == SAMP_OK) { /* again: the draw has overwritten it */
+        const sampi_sums sums = sampi_row_told(&row);
+        sampi_row_logprobs(&row, token, &sums, &job->logprobs->raw, true);
+        if (job->logprobs->support) job->logprobs->support->mass /= (double)sums.z;
+    }
     if (!status) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
     s->perf.t_sample_ns += SAMP_CLOCK() - start;

@@ -64,14 +64,6 @@ static uint64_t sampi_envelope_of_tile(const samp_token_data_array *cur, size_t 
     return sum;
 }
 
-/* Returns the sum of all envelopes. */
-static uint64_t sampi_envelope_sum(const samp_token_data_array *cur, float max)
-{
-    uint64_t sum = 0;
-    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) sum += sampi_envelope_of_tile(cur, at, max);
-    return sum;
-}
-
 /* Returns the candidate that a draw proposes: the first at which the running sum of envelopes exceeds t. If the ids of
    an array ascend, whole tiles are passed over. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)

@@ -16,7 +16,8 @@
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
-    uint64_t total = sampi_envelope_sum(cur, max), random[2];
+    uint64_t total = 0, random[2];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) total += sampi_envelope_of_tile(cur, at, max);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
         size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));

@@ -129,15 +129,13 @@ static SAMPI_HOT void sampi_llama_divide(samp_token_data_array *cur, double sum)
     }
 }
 
-/* sampi_llama_share returns -p ln p, a token's term of the entropy. It is 0 for p = 0, where llama.cpp's entropy is
-   NaN.
-   sampi_llama_entropy returns the entropy of the array, from p after the softmax, for typical and temp_ext. */
-static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
-
+/* Returns the entropy of the array, from p after the softmax, for typical and temp_ext. A token with p = 0 adds 0, where
+   llama.cpp's entropy is NaN. */
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].p > 0.0f) entropy += -sampi_roundf(cur->data[i].p * logf(cur->data[i].p));
     return entropy;
 }
 

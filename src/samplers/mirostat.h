@@ -94,19 +94,14 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 }
 
 #ifndef SAMP_NO_MT19937
-/* Changes mu by the surprise of a chosen token of probability p. */
-static void sampi_llama_follow(sampi_sampler *s, float p)
-{
-    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
-}
-
 /* Ends both versions, after their cuts: draws a token, and changes mu. p is computed again from the tokens that were
    kept, so the surprise is relative to these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(s, cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
-    sampi_llama_follow(s, cur->data[cur->selected].p);
+    const float surprise = -log2f(cur->data[cur->selected].p);
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
     return SAMP_OK;
 }
 
@@ -128,18 +123,12 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow give 1 */
 }
 
-/* Is the surprise of a logit at most mu? */
-static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
-{
-    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
-}
-
 /* Returns how many tokens of a sorted array have a surprise of at most mu; at least 1. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
     size_t n = 0;
-    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
+    while (n < cur->size && !(-log2f(sampi_llama_p(sums, cur->data[n].logit)) > s->now.mu)) n++;
     return n ? n : 1;
 }
 

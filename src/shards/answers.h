@@ -179,16 +179,6 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* Writes the tokens d [n], which are in order, as entries of a parcel. */
-static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
-{
-    for (size_t i = 0; i < n; i++) {
-        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
-        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
-    }
-    sampi_set_entries(p, n);
-}
-
 /* LIST. Sent: the slice's first tokens after the last one in the list, as many as all ranks together may add, so that
    none of the row's first tokens is missing in the merge; and the number of tokens after the list, which is added up.
    Known then: the list is the beginning of the row, or the whole row if no tokens follow. Returns how many tokens
@@ -211,7 +201,11 @@ static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
         d[i].p = 0.0f;
     }
     sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
-    sampi_put_tokens(d, n, p);
+    for (size_t i = 0; i < n; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
+    }
+    sampi_set_entries(p, n);
     return behind;
 }
 

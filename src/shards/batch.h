@@ -114,14 +114,6 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     return status;
 }
 
-/* Mixes a request for log-probabilities into the checksum of what must be equal on all ranks. */
-static void sampi_mix_logprobs(uint64_t *same, const samp_logprobs *lp)
-{
-    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_top << 32 | (uint32_t)lp->processed.n_top);
-    sampi_mix(same, (uint64_t)(uint32_t)lp->raw.n_ids << 32 | (uint32_t)lp->processed.n_ids);
-    sampi_mix(same, lp->support ? lp->support->capacity + 1 : 0);
-}
-
 /* Returns the hash h of a boundary between slices: the sum of h(first) - h(end) over slices that make up the vocabulary
    is h(0) - h(n). Other slices give this sum with a probability of 2^-64. */
 static uint64_t sampi_boundary(uint64_t at)
@@ -208,8 +200,11 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         if (!rows[r]) continue;
         sampi_life_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
-        if (!row->logprobs) continue;
-        sampi_mix_logprobs(&same, row->logprobs);
+        const samp_logprobs *lp = row->logprobs;
+        if (!lp) continue;
+        sampi_mix(&same, (uint64_t)(uint32_t)lp->raw.n_top << 32 | (uint32_t)lp->processed.n_top);
+        sampi_mix(&same, (uint64_t)(uint32_t)lp->raw.n_ids << 32 | (uint32_t)lp->processed.n_ids);
+        sampi_mix(&same, lp->support ? lp->support->capacity + 1 : 0);
     }
     sampi_shard_head(shard, shard->start, same, 1, status);
 }

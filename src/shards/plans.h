@@ -351,7 +351,7 @@ static int sampi_shard_draw_listed(sampi_shard_row *row, sampi_sampler *s, samp_
     *token = row->token = row->list[cur.selected];
     if (!row->logprobs || sampi_row_member(row, 1)) return SAMPI_KNOWN;
     const sampi_job job = sampi_listed_job(row, &logprobs);
-    const int status = sampi_accept_selected(&job, &cur, &row->token.id);
+    const int status = sampi_accept_selected(&job, &cur, NULL, &row->token.id);
     row->has_left = true;
     row->left = logprobs.processed;
     return status ? status : (int)SAMPI_KNOWN;

@@ -29,22 +29,16 @@ static int64_t sampi_colour_hash(uint32_t token)
     return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
 }
 
-/* Is a < b as signed numbers? */
-static bool sampi_is_less(uint64_t a, uint64_t b)
-{
-    const uint64_t sign = (uint64_t)1 << 63;
-    return (a ^ sign) < (b ^ sign);
-}
-
 /* Returns the random word of a token, which decides its colour. *seed gets the seed of the token. */
 static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
 {
     uint64_t least = c->seed;
+    const uint64_t sign = (uint64_t)1 << 63; /* with it turned, signed numbers are ordered as these */
     if (c->is_self) {
         const uint64_t h = (uint64_t)sampi_colour_hash(id);
         least = c->key * h * h;
         for (uint32_t i = 0; i < c->n; i++)
-            if (sampi_is_less(c->product[i] * h, least)) least = c->product[i] * h;
+            if (((c->product[i] * h) ^ sign) < (least ^ sign)) least = c->product[i] * h;
     }
     const uint32_t counter[4] = { id >> 2, 0, 0, 0 }, key[2] = { (uint32_t)least, (uint32_t)(least >> 32) };
     uint32_t out[4];
