@@ -269,55 +269,55 @@
     5240 kernels/neon.h                  16501 run/finish.h                    36699 vocab/tokenizer_json.h
     5263 kernels/wasm.h                  16526 run/draw.h                      36917 vocab/gguf.h
     5279 kernels/generic.h               16614 run/sample.h                    37092 shards/head.h
-    5299 kernels/shared.h                16749 run/explain.h                   37177 shards/bytes.h
-    5423 kernels/passes.h                16864 watermark/making.h              37274 shards/merging.h
-    6107 kernels/llama_cpp/passes.h      17046 watermark/tails.h               37563 shards/row.h
-    6159 kernels/check.h                 17143 watermark/detect.h              37686 shards/answers.h
-    6181 kernels/dispatch.h              17368 run/verify.h                    38124 shards/logprobs.h
-    6380 core/thresholds.h               17473 run/batch.h                     38382 shards/taking.h
-    6475 core/array.h                    17659 run/replay.h                    38519 shards/asking.h
-    6890 core/table.h                    17744 run/guide.h                     38649 shards/prefix.h
-    7061 core/windows.h                  17785 life/state.h                    38872 shards/plans.h
-    7149 constraints/record.h            17946 operator/weights.h              39318 samplers/plans.h
-    7218 watermark/record.h              18021 operator/search.h               39580 shards/way.h
-    7237 rows/work.h                     18152 operator/run.h                  39726 shards/memory.h
-    7270 life/past.h                     18312 kv/cells.h                      39789 shards/batch.h
-    7329 core/record.h                   18336 kv/making.h                     40188 drafts/head.h
-    7489 core/plans.h                    18550 kv/slot.h                       40239 drafts/block.h
-    7515 core/fields.h                   18682 kv/sequences.h                  40421 drafts/tree.h
-    7609 core/owners.h                   18812 kv/data.h                       40544 drafts/relaxed.h
-    7676 core/mt19937.h                  18941 kv/update.h                     40625 drafts/ngram.h
-    7731 core/no_mt19937.h               19054 kv/state.h                      40761 search/head.h
-    7755 core/making.h                   19253 llama_cpp/functions.h           40968 search/rows.h
-    7932 core/streams.h                  19315 llama_cpp/object.h              41051 search/states.h
-    7968 life/state_fields.h             19368 llama_cpp/vocabulary.h          41138 search/beams.h
-    8056 samplers/llama_cpp.h            19443 text/reading.h                  41521 search/unmask.h
-    8195 samplers/logit_bias.h           19549 text/strings.h                  41667 text/automaton.h
-    8269 samplers/patch.h                19647 text/values.h                   41738 grammar/patterns.h
-    8317 samplers/penalties.h            19801 text/documents.h                41884 constraints/automaton.h
-    8459 samplers/dry.h                  19874 grammar/head.h                  41923 constraints/making.h
-    8991 samplers/cut.h                  19878 grammar/tree.h                  42174 constraints/sampler.h
-    9011 samplers/top_n_sigma.h          20560 grammar/building.h              42247 constraints/constructors.h
-    9147 samplers/top_k.h                21035 grammar/places.h                42615 constraints/patterns.h
-    9202 samplers/tail_free.h            21218 grammar/finishing.h             42705 constraints/looking.h
-    9319 samplers/typical.h              21530 grammar/reading.h               42775 constraints/thinking.h
-    9380 samplers/top_p.h                21622 grammar/gbnf.h                  43006 constraints/schedule.h
-    9416 samplers/min_p.h                21918 grammar/unicode.h               43089 constraints/accepting.h
-    9452 samplers/by_sums.h              22128 grammar/regex.h                 43266 constraints/drawing.h
-    9581 samplers/top_h.h                22595 grammar/derivatives.h           43505 constraints/state.h
-    9631 samplers/min_k.h                23318 grammar/searching.h             43570 constraints/kind.h
-    9690 samplers/xtc.h                  23606 grammar/vocabulary.h            43629 constraints/top_p_decay.h
-    9803 samplers/infill.h               24060 grammar/triggers.h              43696 constraints/timestamps.h
-    9910 samplers/temperature.h          24538 grammar/matcher.h               43880 constraints/accessors.h
-   10079 samplers/smoothing.h            24853 grammar/cache.h                 43987 stop/head.h
-   10160 samplers/softmax.h              25137 grammar/moving.h                44052 stop/search.h
-   10189 samplers/drafted.h              25590 grammar/visits.h                44173 stop/making.h
-   10214 samplers/greedy.h               25881 grammar/states.h                44330 stop/text.h
-   10244 samplers/choose.h               26059 grammar/unique.h                44482 stop/patterns.h
-   10322 samplers/ratio.h                26223 grammar/items.h                 44554 stop/settings.h
-   10386 samplers/draw.h                 26358 grammar/masks.h                 44585 core/kinds.h
-   10477 samplers/dist.h                 26606 grammar/runs.h                  44627 base/restore.h
-   10503 samplers/gumbel.h               26822 grammar/entries.h               44640 api/license.h
+    5299 kernels/shared.h                16749 run/explain.h                   37178 shards/bytes.h
+    5423 kernels/passes.h                16864 watermark/making.h              37275 shards/merging.h
+    6107 kernels/llama_cpp/passes.h      17046 watermark/tails.h               37522 shards/row.h
+    6159 kernels/check.h                 17143 watermark/detect.h              37645 shards/answers.h
+    6181 kernels/dispatch.h              17368 run/verify.h                    38083 shards/logprobs.h
+    6380 core/thresholds.h               17473 run/batch.h                     38341 shards/taking.h
+    6475 core/array.h                    17659 run/replay.h                    38478 shards/asking.h
+    6890 core/table.h                    17744 run/guide.h                     38608 shards/prefix.h
+    7061 core/windows.h                  17785 life/state.h                    38831 shards/plans.h
+    7149 constraints/record.h            17946 operator/weights.h              39277 samplers/plans.h
+    7218 watermark/record.h              18021 operator/search.h               39539 shards/way.h
+    7237 rows/work.h                     18152 operator/run.h                  39685 shards/memory.h
+    7270 life/past.h                     18312 kv/cells.h                      39748 shards/batch.h
+    7329 core/record.h                   18336 kv/making.h                     40147 drafts/head.h
+    7489 core/plans.h                    18550 kv/slot.h                       40198 drafts/block.h
+    7515 core/fields.h                   18682 kv/sequences.h                  40380 drafts/tree.h
+    7609 core/owners.h                   18812 kv/data.h                       40503 drafts/relaxed.h
+    7676 core/mt19937.h                  18941 kv/update.h                     40584 drafts/ngram.h
+    7731 core/no_mt19937.h               19054 kv/state.h                      40720 search/head.h
+    7755 core/making.h                   19253 llama_cpp/functions.h           40927 search/rows.h
+    7932 core/streams.h                  19315 llama_cpp/object.h              41010 search/states.h
+    7968 life/state_fields.h             19368 llama_cpp/vocabulary.h          41097 search/beams.h
+    8056 samplers/llama_cpp.h            19443 text/reading.h                  41480 search/unmask.h
+    8195 samplers/logit_bias.h           19549 text/strings.h                  41626 text/automaton.h
+    8269 samplers/patch.h                19647 text/values.h                   41697 grammar/patterns.h
+    8317 samplers/penalties.h            19801 text/documents.h                41843 constraints/automaton.h
+    8459 samplers/dry.h                  19874 grammar/head.h                  41882 constraints/making.h
+    8991 samplers/cut.h                  19878 grammar/tree.h                  42133 constraints/sampler.h
+    9011 samplers/top_n_sigma.h          20560 grammar/building.h              42206 constraints/constructors.h
+    9147 samplers/top_k.h                21035 grammar/places.h                42574 constraints/patterns.h
+    9202 samplers/tail_free.h            21218 grammar/finishing.h             42664 constraints/looking.h
+    9319 samplers/typical.h              21530 grammar/reading.h               42734 constraints/thinking.h
+    9380 samplers/top_p.h                21622 grammar/gbnf.h                  42965 constraints/schedule.h
+    9416 samplers/min_p.h                21918 grammar/unicode.h               43048 constraints/accepting.h
+    9452 samplers/by_sums.h              22128 grammar/regex.h                 43225 constraints/drawing.h
+    9581 samplers/top_h.h                22595 grammar/derivatives.h           43464 constraints/state.h
+    9631 samplers/min_k.h                23318 grammar/searching.h             43529 constraints/kind.h
+    9690 samplers/xtc.h                  23606 grammar/vocabulary.h            43588 constraints/top_p_decay.h
+    9803 samplers/infill.h               24060 grammar/triggers.h              43655 constraints/timestamps.h
+    9910 samplers/temperature.h          24538 grammar/matcher.h               43839 constraints/accessors.h
+   10079 samplers/smoothing.h            24853 grammar/cache.h                 43946 stop/head.h
+   10160 samplers/softmax.h              25137 grammar/moving.h                44011 stop/search.h
+   10189 samplers/drafted.h              25590 grammar/visits.h                44132 stop/making.h
+   10214 samplers/greedy.h               25881 grammar/states.h                44289 stop/text.h
+   10244 samplers/choose.h               26059 grammar/unique.h                44441 stop/patterns.h
+   10322 samplers/ratio.h                26223 grammar/items.h                 44513 stop/settings.h
+   10386 samplers/draw.h                 26358 grammar/masks.h                 44544 core/kinds.h
+   10477 samplers/dist.h                 26606 grammar/runs.h                  44586 base/restore.h
+   10503 samplers/gumbel.h               26822 grammar/entries.h               44599 api/license.h
    10613 watermark/function.h            27432 grammar/accepting.h
    10726 watermark/text.h                27801 grammar/history.h
 */
@@ -37118,24 +37118,24 @@ enum {
 /* The table of the kinds of parcels, in the order in which a row asks. */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
-    X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
-    X(LIST, 16, 7, BY_LOGIT, 8, 12, list, list, row->n_asked) \
-    X(SUMS, 32, 0, NONE, -1, -1, sums, sums, 0) \
-    X(SIGMA, 32, 0, NONE, -1, -1, sigma, sigma, 0) \
-    X(HIST, 0, 11, PLACED, -1, -1, hist, hist, row->end.buckets[row->end.level]) \
-    X(RUNS, 16, 10, BY_MEAN, -1, -1, entries, runs, \
+    X(TOP, 0, 4, PLACED, -1, -1, "m", top, 1) \
+    X(LIST, 16, 7, BY_LOGIT, 8, 12, "ul", list, row->n_asked) \
+    X(SUMS, 32, 0, NONE, -1, -1, "uuuu", sums, 0) \
+    X(SIGMA, 32, 0, NONE, -1, -1, "uuw", sigma, 0) \
+    X(HIST, 0, 11, PLACED, -1, -1, "uc", hist, row->end.buckets[row->end.level]) \
+    X(RUNS, 16, 10, BY_MEAN, -1, -1, "", runs, \
       row->end.scale == 0.0 ? row->shard->n_ranks : row->end.room) \
-    X(SEGS, 0, 19, BY_SLICE, -1, -1, entries, segs, row->shard->n_ranks) \
-    X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
-    X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
-    X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
-    X(RAW, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->raw)) \
-    X(LEFT, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->processed)) \
-    X(RAW_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
-    X(LEFT_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
-    X(RAW_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->raw.n_ids) \
-    X(LEFT_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->processed.n_ids) \
-    X(SUPPORT, 0, 7, BY_SLICE, -1, -1, entries, support, sampi_support_room(row))
+    X(SEGS, 0, 19, BY_SLICE, -1, -1, "", segs, row->shard->n_ranks) \
+    X(DRAW, 16, 0, NONE, 8, -1, "d", draw, 0) \
+    X(REACH, 16, 0, NONE, 12, -1, "ut", reach, 0) \
+    X(RACE, 16, 0, NONE, 12, -1, "r", race, 0) \
+    X(RAW, 8, 7, BY_LOGIT, 0, 4, "m", best, sampi_best_room(&row->logprobs->raw)) \
+    X(LEFT, 8, 7, BY_LOGIT, 0, 4, "m", best, sampi_best_room(&row->logprobs->processed)) \
+    X(RAW_SUMS, 40, 0, NONE, -1, -1, "uuuuu", best_sums, 0) \
+    X(LEFT_SUMS, 40, 0, NONE, -1, -1, "uuuuu", best_sums, 0) \
+    X(RAW_IDS, 0, 4, PLACED, -1, -1, "m", given, (size_t)row->logprobs->raw.n_ids) \
+    X(LEFT_IDS, 0, 4, PLACED, -1, -1, "m", given, (size_t)row->logprobs->processed.n_ids) \
+    X(SUPPORT, 0, 7, BY_SLICE, -1, -1, "", support, sampi_support_room(row))
 /* clang-format on */
 
 /* How the entries of a parcel are ordered: there are none; in fixed places; by slice; by logit; by the distance from a
@@ -37167,9 +37167,10 @@ enum {
 static const struct {
     uint8_t fields, entry, entries;
     int16_t number, zero;
-} SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0 },
-#define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, merge, name, room) \
-    { fields, entry, SAMPI_ENTRIES_##entries, number, zero },
+    const char *items;
+} SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0, "" },
+#define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, items, name, room) \
+    { fields, entry, SAMPI_ENTRIES_##entries, number, zero, items },
                                           SAMPI_PARCELS(SAMPI_PARCEL_FACT)
 #undef SAMPI_PARCEL_FACT
 };
@@ -37443,58 +37444,6 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* ---- merging two parcels of one kind, row and size: their fields, and entries in fixed places ---- */
-
-static void sampi_merge_tops(sampi_parcel *into, const sampi_parcel *from)
-{
-    for (uint32_t i = 0; i < into->n; i++)
-        if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
-                               sampi_wire_u32(sampi_parcel_entry(into, i))))
-            memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
-}
-
-static void sampi_merge_list(sampi_parcel *into, const sampi_parcel *from)
-{
-    unsigned char *a = into->fields, *b = from->fields;
-    float x = sampi_wire_float(a + 8), y = sampi_wire_float(b + 8);
-    sampi_add_wire(a, b, 8);
-    if (y < x || (y == x && memcmp(b + 8, a + 8, 4) < 0)) memcpy(a + 8, b + 8, 4);
-}
-
-static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
-{
-    for (int i = 0; i < SAMPI_PARCEL_FACTS[into->kind].fields; i += 8)
-        sampi_add_wire(into->fields + i, from->fields + i, 8);
-}
-
-/* Merges SIGMA, whose last 16 bytes are one number. */
-static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
-{
-    unsigned char *a = into->fields, *b = from->fields;
-    sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
-    sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
-    sampi_merge_sums(into, from);
-    sampi_wire_put(a + 16, sampi_add128(x, y).hi, 8);
-}
-
-static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
-{
-    for (uint32_t i = 0; i < into->n; i++) {
-        sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
-        sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
-    }
-}
-
-/* Does nothing: these parcels have only sorted entries. */
-static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
-
-/* Keeps the earlier proposal. If both are the same, the bytes decide. */
-static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
-{
-    uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
-    if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
-}
-
 /* Does the token at b [8], an id and a logit, replace the token at a? It does if it comes before it in order, or with
    `last` after it. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
@@ -37505,38 +37454,48 @@ static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, boo
     return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
 }
 
-/* Keeps the shorter time, and for equal times the token that is first in order. */
-static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
+/* Does item b replace item a, which is one of those in shards/head.h that are kept whole? If they are equal in order,
+   the bytes decide; a token with a negative id is no token. */
+static bool sampi_item_wins(char item, const unsigned char *b, const unsigned char *a)
 {
-    uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
-    if (y != x ? y < x : sampi_token_wins(from->fields + 8, into->fields + 8, false))
-        memcpy(into->fields, from->fields, 16);
+    const uint64_t x = sampi_wire_get(a, item == 'r' ? 8 : 4), y = sampi_wire_get(b, item == 'r' ? 8 : 4);
+    const float l = sampi_float_of((uint32_t)x), m = sampi_float_of((uint32_t)y);
+    const bool none = (int32_t)(uint32_t)x < 0, none_b = (int32_t)(uint32_t)y < 0;
+    switch (item) {
+        case 'm': return sampi_top_is_above((uint32_t)y, (uint32_t)x);
+        case 'l': return m < l || (m == l && memcmp(b, a, 4) < 0);
+        case 'd': return y != x ? y < x : memcmp(b, a, 16) < 0;
+        case 'r': return y != x ? y < x : sampi_token_wins(b + 8, a + 8, false);
+        default: return none_b ? none && memcmp(b, a, 8) < 0 : none || sampi_token_wins(b, a, true);
+    }
 }
 
-/* Adds the numbers, and keeps the last token in order; a negative id means no token. */
-static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
+/* Merges the items of two parcels of one kind, row and size: their fields, or an entry in a fixed place. */
+static void sampi_merge_items(unsigned char *a, const unsigned char *b, const char *item)
 {
-    unsigned char *a = into->fields + 8, *b = from->fields + 8;
-    bool none = (int32_t)sampi_wire_u32(a) < 0, none_b = (int32_t)sampi_wire_u32(b) < 0;
-    sampi_add_wire(into->fields, from->fields, 8);
-    bool wins = none_b ? none && memcmp(b, a, 8) < 0 : none || sampi_token_wins(b, a, true);
-    if (wins) memcpy(a, b, 8);
-}
-
-static void sampi_merge_best(sampi_parcel *into, const sampi_parcel *from)
-{
-    if (sampi_top_is_above(sampi_wire_u32(from->fields), sampi_wire_u32(into->fields)))
-        memcpy(into->fields, from->fields, 4);
+    for (size_t size; *item; item++, a += size, b += size) {
+        size = *item == 'c' ? 3 : *item == 'm' || *item == 'l' ? 4 : *item == 'u' || *item == 't' ? 8 : 16;
+        if (*item == 'u' || *item == 'c') {
+            sampi_add_wire(a, b, size);
+        } else if (*item == 'w') {
+            sampi_u128 x = { sampi_wire_get(a, 8), sampi_wire_get(a + 8, 8) };
+            sampi_u128 y = { sampi_wire_get(b, 8), sampi_wire_get(b + 8, 8) };
+            x = sampi_add128(x, y);
+            sampi_wire_put(a, x.hi, 8);
+            sampi_wire_put(a + 8, x.lo, 8);
+        } else if (sampi_item_wins(*item, b, a)) {
+            memcpy(a, b, size);
+        }
+    }
 }
 
 static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 {
-    static void (*const merges[])(sampi_parcel *, const sampi_parcel *) = { sampi_merge_entries,
-#define SAMPI_PARCEL_MERGE(id, fields, entry, entries, number, zero, merge, name, room) sampi_merge_##merge,
-                                                                            SAMPI_PARCELS(SAMPI_PARCEL_MERGE)
-#undef SAMPI_PARCEL_MERGE
-    };
-    merges[into->kind](into, from);
+    const char *items = SAMPI_PARCEL_FACTS[into->kind].items;
+    bool placed = SAMPI_PARCEL_FACTS[into->kind].entries == SAMPI_ENTRIES_PLACED;
+    for (uint32_t i = 0; i < (placed ? into->n : 1); i++)
+        sampi_merge_items(placed ? sampi_parcel_entry(into, i) : into->fields,
+                          placed ? sampi_parcel_entry(from, i) : from->fields, items);
     if (sampi_is_sorted_kind(into->kind)) sampi_merge_sorted(into, from);
 }
 
@@ -38508,7 +38467,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
-#define SAMPI_PARCEL_TAKE(id, fields, entry, entries, number, zero, merge, name, room) \
+#define SAMPI_PARCEL_TAKE(id, fields, entry, entries, number, zero, items, name, room) \
     case SAMPI_PARCEL_##id: return sampi_take_##name(row, p);
         SAMPI_PARCELS(SAMPI_PARCEL_TAKE)
 #undef SAMPI_PARCEL_TAKE
@@ -40007,7 +39966,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
-#define SAMPI_PARCEL_ROOM(id, fields, entry, entries, number, zero, merge, name, room) \
+#define SAMPI_PARCEL_ROOM(id, fields, entry, entries, number, zero, items, name, room) \
     case SAMPI_PARCEL_##id: return room;
         SAMPI_PARCELS(SAMPI_PARCEL_ROOM)
 #undef SAMPI_PARCEL_ROOM
@@ -40020,7 +39979,7 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
     if (p->kind < SAMPI_PARCEL_RAW && p->kind != SAMPI_PARCEL_LIST && !sampi_row_member(row, 0)) return;
     switch (p->kind) {
-#define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, merge, name, room) \
+#define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, items, name, room) \
     case SAMPI_PARCEL_##id: sampi_answer_##name(row, p); break;
         SAMPI_PARCELS(SAMPI_PARCEL_ANSWER)
 #undef SAMPI_PARCEL_ANSWER

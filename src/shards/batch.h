@@ -224,7 +224,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
 static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     switch (kind) {
-#define SAMPI_PARCEL_ROOM(id, fields, entry, entries, number, zero, merge, name, room) \
+#define SAMPI_PARCEL_ROOM(id, fields, entry, entries, number, zero, items, name, room) \
     case SAMPI_PARCEL_##id: return room;
         SAMPI_PARCELS(SAMPI_PARCEL_ROOM)
 #undef SAMPI_PARCEL_ROOM
@@ -237,7 +237,7 @@ static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
     if (p->kind < SAMPI_PARCEL_RAW && p->kind != SAMPI_PARCEL_LIST && !sampi_row_member(row, 0)) return;
     switch (p->kind) {
-#define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, merge, name, room) \
+#define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, items, name, room) \
     case SAMPI_PARCEL_##id: sampi_answer_##name(row, p); break;
         SAMPI_PARCELS(SAMPI_PARCEL_ANSWER)
 #undef SAMPI_PARCEL_ANSWER

@@ -86,29 +86,31 @@ enum {
      fields:   the bytes of the fields, and of an entry.
      entries:  how entries are ordered: SAMPI_ENTRIES_..., below.
      number:   the offset of a float in the fields that must be a number, and of a word that must be 0, or -1.
-     merge:    sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h).
+     items:    how the fields are merged, or the entries in fixed places: u and c are numbers of 8 and 3 bytes and w one
+               of 16, upper half first, which are added; m is a float of which the maximum is kept, l the minimum; t is
+               a token, the last in order; d a draw, the earliest; r a race's time and token, the shortest.
      name:     sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/taking.h, logprobs.h).
      room:     how many entries a row's parcel has memory for. */
 /* clang-format off */
 #define SAMPI_PARCELS(X) \
-    X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
-    X(LIST, 16, 7, BY_LOGIT, 8, 12, list, list, row->n_asked) \
-    X(SUMS, 32, 0, NONE, -1, -1, sums, sums, 0) \
-    X(SIGMA, 32, 0, NONE, -1, -1, sigma, sigma, 0) \
-    X(HIST, 0, 11, PLACED, -1, -1, hist, hist, row->end.buckets[row->end.level]) \
-    X(RUNS, 16, 10, BY_MEAN, -1, -1, entries, runs, \
+    X(TOP, 0, 4, PLACED, -1, -1, "m", top, 1) \
+    X(LIST, 16, 7, BY_LOGIT, 8, 12, "ul", list, row->n_asked) \
+    X(SUMS, 32, 0, NONE, -1, -1, "uuuu", sums, 0) \
+    X(SIGMA, 32, 0, NONE, -1, -1, "uuw", sigma, 0) \
+    X(HIST, 0, 11, PLACED, -1, -1, "uc", hist, row->end.buckets[row->end.level]) \
+    X(RUNS, 16, 10, BY_MEAN, -1, -1, "", runs, \
       row->end.scale == 0.0 ? row->shard->n_ranks : row->end.room) \
-    X(SEGS, 0, 19, BY_SLICE, -1, -1, entries, segs, row->shard->n_ranks) \
-    X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
-    X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
-    X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
-    X(RAW, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->raw)) \
-    X(LEFT, 8, 7, BY_LOGIT, 0, 4, best, best, sampi_best_room(&row->logprobs->processed)) \
-    X(RAW_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
-    X(LEFT_SUMS, 40, 0, NONE, -1, -1, sums, best_sums, 0) \
-    X(RAW_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->raw.n_ids) \
-    X(LEFT_IDS, 0, 4, PLACED, -1, -1, tops, given, (size_t)row->logprobs->processed.n_ids) \
-    X(SUPPORT, 0, 7, BY_SLICE, -1, -1, entries, support, sampi_support_room(row))
+    X(SEGS, 0, 19, BY_SLICE, -1, -1, "", segs, row->shard->n_ranks) \
+    X(DRAW, 16, 0, NONE, 8, -1, "d", draw, 0) \
+    X(REACH, 16, 0, NONE, 12, -1, "ut", reach, 0) \
+    X(RACE, 16, 0, NONE, 12, -1, "r", race, 0) \
+    X(RAW, 8, 7, BY_LOGIT, 0, 4, "m", best, sampi_best_room(&row->logprobs->raw)) \
+    X(LEFT, 8, 7, BY_LOGIT, 0, 4, "m", best, sampi_best_room(&row->logprobs->processed)) \
+    X(RAW_SUMS, 40, 0, NONE, -1, -1, "uuuuu", best_sums, 0) \
+    X(LEFT_SUMS, 40, 0, NONE, -1, -1, "uuuuu", best_sums, 0) \
+    X(RAW_IDS, 0, 4, PLACED, -1, -1, "m", given, (size_t)row->logprobs->raw.n_ids) \
+    X(LEFT_IDS, 0, 4, PLACED, -1, -1, "m", given, (size_t)row->logprobs->processed.n_ids) \
+    X(SUPPORT, 0, 7, BY_SLICE, -1, -1, "", support, sampi_support_room(row))
 /* clang-format on */
 
 /* How the entries of a parcel are ordered: there are none; in fixed places; by slice; by logit; by the distance from a
@@ -140,9 +142,10 @@ enum {
 static const struct {
     uint8_t fields, entry, entries;
     int16_t number, zero;
-} SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0 },
-#define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, merge, name, room) \
-    { fields, entry, SAMPI_ENTRIES_##entries, number, zero },
+    const char *items;
+} SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0, "" },
+#define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, items, name, room) \
+    { fields, entry, SAMPI_ENTRIES_##entries, number, zero, items },
                                           SAMPI_PARCELS(SAMPI_PARCEL_FACT)
 #undef SAMPI_PARCEL_FACT
 };

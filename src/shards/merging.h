@@ -172,58 +172,6 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* ---- merging two parcels of one kind, row and size: their fields, and entries in fixed places ---- */
-
-static void sampi_merge_tops(sampi_parcel *into, const sampi_parcel *from)
-{
-    for (uint32_t i = 0; i < into->n; i++)
-        if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
-                               sampi_wire_u32(sampi_parcel_entry(into, i))))
-            memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
-}
-
-static void sampi_merge_list(sampi_parcel *into, const sampi_parcel *from)
-{
-    unsigned char *a = into->fields, *b = from->fields;
-    float x = sampi_wire_float(a + 8), y = sampi_wire_float(b + 8);
-    sampi_add_wire(a, b, 8);
-    if (y < x || (y == x && memcmp(b + 8, a + 8, 4) < 0)) memcpy(a + 8, b + 8, 4);
-}
-
-static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
-{
-    for (int i = 0; i < SAMPI_PARCEL_FACTS[into->kind].fields; i += 8)
-        sampi_add_wire(into->fields + i, from->fields + i, 8);
-}
-
-/* Merges SIGMA, whose last 16 bytes are one number. */
-static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
-{
-    unsigned char *a = into->fields, *b = from->fields;
-    sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
-    sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
-    sampi_merge_sums(into, from);
-    sampi_wire_put(a + 16, sampi_add128(x, y).hi, 8);
-}
-
-static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
-{
-    for (uint32_t i = 0; i < into->n; i++) {
-        sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
-        sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
-    }
-}
-
-/* Does nothing: these parcels have only sorted entries. */
-static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
-
-/* Keeps the earlier proposal. If both are the same, the bytes decide. */
-static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
-{
-    uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
-    if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
-}
-
 /* Does the token at b [8], an id and a logit, replace the token at a? It does if it comes before it in order, or with
    `last` after it. If they are equal in order, the bytes decide. */
 static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
@@ -234,38 +182,48 @@ static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, boo
     return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
 }
 
-/* Keeps the shorter time, and for equal times the token that is first in order. */
-static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
+/* Does item b replace item a, which is one of those in shards/head.h that are kept whole? If they are equal in order,
+   the bytes decide; a token with a negative id is no token. */
+static bool sampi_item_wins(char item, const unsigned char *b, const unsigned char *a)
 {
-    uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
-    if (y != x ? y < x : sampi_token_wins(from->fields + 8, into->fields + 8, false))
-        memcpy(into->fields, from->fields, 16);
+    const uint64_t x = sampi_wire_get(a, item == 'r' ? 8 : 4), y = sampi_wire_get(b, item == 'r' ? 8 : 4);
+    const float l = sampi_float_of((uint32_t)x), m = sampi_float_of((uint32_t)y);
+    const bool none = (int32_t)(uint32_t)x < 0, none_b = (int32_t)(uint32_t)y < 0;
+    switch (item) {
+        case 'm': return sampi_top_is_above((uint32_t)y, (uint32_t)x);
+        case 'l': return m < l || (m == l && memcmp(b, a, 4) < 0);
+        case 'd': return y != x ? y < x : memcmp(b, a, 16) < 0;
+        case 'r': return y != x ? y < x : sampi_token_wins(b + 8, a + 8, false);
+        default: return none_b ? none && memcmp(b, a, 8) < 0 : none || sampi_token_wins(b, a, true);
+    }
 }
 
-/* Adds the numbers, and keeps the last token in order; a negative id means no token. */
-static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
+/* Merges the items of two parcels of one kind, row and size: their fields, or an entry in a fixed place. */
+static void sampi_merge_items(unsigned char *a, const unsigned char *b, const char *item)
 {
-    unsigned char *a = into->fields + 8, *b = from->fields + 8;
-    bool none = (int32_t)sampi_wire_u32(a) < 0, none_b = (int32_t)sampi_wire_u32(b) < 0;
-    sampi_add_wire(into->fields, from->fields, 8);
-    bool wins = none_b ? none && memcmp(b, a, 8) < 0 : none || sampi_token_wins(b, a, true);
-    if (wins) memcpy(a, b, 8);
-}
-
-static void sampi_merge_best(sampi_parcel *into, const sampi_parcel *from)
-{
-    if (sampi_top_is_above(sampi_wire_u32(from->fields), sampi_wire_u32(into->fields)))
-        memcpy(into->fields, from->fields, 4);
+    for (size_t size; *item; item++, a += size, b += size) {
+        size = *item == 'c' ? 3 : *item == 'm' || *item == 'l' ? 4 : *item == 'u' || *item == 't' ? 8 : 16;
+        if (*item == 'u' || *item == 'c') {
+            sampi_add_wire(a, b, size);
+        } else if (*item == 'w') {
+            sampi_u128 x = { sampi_wire_get(a, 8), sampi_wire_get(a + 8, 8) };
+            sampi_u128 y = { sampi_wire_get(b, 8), sampi_wire_get(b + 8, 8) };
+            x = sampi_add128(x, y);
+            sampi_wire_put(a, x.hi, 8);
+            sampi_wire_put(a + 8, x.lo, 8);
+        } else if (sampi_item_wins(*item, b, a)) {
+            memcpy(a, b, size);
+        }
+    }
 }
 
 static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 {
-    static void (*const merges[])(sampi_parcel *, const sampi_parcel *) = { sampi_merge_entries,
-#define SAMPI_PARCEL_MERGE(id, fields, entry, entries, number, zero, merge, name, room) sampi_merge_##merge,
-                                                                            SAMPI_PARCELS(SAMPI_PARCEL_MERGE)
-#undef SAMPI_PARCEL_MERGE
-    };
-    merges[into->kind](into, from);
+    const char *items = SAMPI_PARCEL_FACTS[into->kind].items;
+    bool placed = SAMPI_PARCEL_FACTS[into->kind].entries == SAMPI_ENTRIES_PLACED;
+    for (uint32_t i = 0; i < (placed ? into->n : 1); i++)
+        sampi_merge_items(placed ? sampi_parcel_entry(into, i) : into->fields,
+                          placed ? sampi_parcel_entry(from, i) : from->fields, items);
     if (sampi_is_sorted_kind(into->kind)) sampi_merge_sorted(into, from);
 }
 

@@ -131,7 +131,7 @@ static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
-#define SAMPI_PARCEL_TAKE(id, fields, entry, entries, number, zero, merge, name, room) \
+#define SAMPI_PARCEL_TAKE(id, fields, entry, entries, number, zero, items, name, room) \
     case SAMPI_PARCEL_##id: return sampi_take_##name(row, p);
         SAMPI_PARCELS(SAMPI_PARCEL_TAKE)
 #undef SAMPI_PARCEL_TAKE
