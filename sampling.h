@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10912 watermark/draw.h                27907 grammar/waiting.h
-     327 api/config.h                    11117 samplers/mirostat.h             28220 grammar/repeated.h
-     358 api/types.h                     11329 samplers/adaptive_p.h           28298 grammar/room.h
-     680 api/missing.h                   11478 samplers/ras.h                  28691 grammar/sampler.h
-     694 api/old_names.h                 11541 samplers/replay.h               28947 grammar/warming.h
-     708 api/sample.h                    11579 samplers/custom.h               29189 grammar/forced.h
-     910 api/chains.h                    11628 config/describe.h               29395 grammar/hooks.h
-    1216 api/samplers.h                  11796 config/from_params.h            29516 schema/head.h
-    1610 api/gumbel.h                    11853 config/orders.h                 29732 schema/errors.h
-    1639 api/operator.h                  12114 config/numbers.h                29848 schema/collections.h
-    1698 api/kv.h                        12281 config/set.h                    29885 schema/references.h
-    1895 api/llama_cpp.h                 12457 config/texts.h                  30208 schema/strings.h
-    1943 api/text_error.h                12636 config/settings.h               30274 schema/numbers.h
-    1962 api/grammar.h                   12751 life/rollback.h                 30496 schema/sets.h
-    2340 api/shards.h                    12990 life/chain.h                    30778 schema/formats.h
-    2453 api/peers.h                     13288 life/members.h                  31134 schema/scalars.h
-    2599 api/drafts.h                    13398 life/update.h                   31461 schema/styles.h
-    2758 api/constraints.h               13569 life/copy.h                     31619 schema/goals.h
-    3161 api/watermark.h                 13738 rows/row.h                      31927 schema/tagged.h
-    3334 api/stop.h                      13938 rows/reserve.h                  32001 schema/alternatives.h
-    3474 api/vocab.h                     14018 rows/pieces.h                   32555 schema/objects.h
-    3517 api/search.h                    14127 rows/compact.h                  33185 schema/arrays.h
-    3699 api/parts.h                     14307 rows/sums.h                     33550 schema/satisfiable.h
-    3751 base/switches.h                 14438 rows/changes.h                  33720 schema/whole.h
-    4054 base/random.h                   14515 rows/cuts.h                     33903 tags/head.h
-    4074 base/mt19937.h                  14977 rows/typical.h                  34032 tags/words.h
-    4146 base/exact.h                    15287 rows/tail_free.h                34149 tags/inside.h
-    4363 base/bits128.h                  15355 rows/selecting.h                34293 tags/formats.h
-    4439 base/elements.h                 15499 rows/mirostat.h                 34746 tags/models.h
-    4565 watermark/colours.h             15579 watermark/rows.h                34995 grammar/grammars.h
-    4622 kernels/llama_cpp/contract.h    15689 rows/flat.h                     35063 peers/head.h
-    4644 kernels/contract.h              15758 rows/logprobs.h                 35160 peers/values.h
-    4730 kernels/scalar.h                15904 rows/support.h                  35585 peers/llama_server.h
-    4934 kernels/llama_cpp/scalar.h      16050 rows/step.h                     35654 peers/stops.h
-    4943 kernels/sets.h                  16067 run/apply.h                     35700 peers/wishes.h
-    4992 kernels/vectors.h               16133 run/writing.h                   35747 peers/fields.h
-    5074 kernels/avx512.h                16233 run/arrays.h                    36013 peers/tables.h
-    5159 kernels/avx2.h                  16321 run/walk.h                      36317 peers/requests.h
-    5223 kernels/sse2.h                  16429 run/again.h                     36521 vocab/pieces.h
-    5240 kernels/neon.h                  16501 run/finish.h                    36699 vocab/tokenizer_json.h
-    5263 kernels/wasm.h                  16526 run/draw.h                      36917 vocab/gguf.h
-    5279 kernels/generic.h               16614 run/sample.h                    37092 shards/head.h
-    5299 kernels/shared.h                16749 run/explain.h                   37178 shards/bytes.h
-    5423 kernels/passes.h                16864 watermark/making.h              37275 shards/merging.h
-    6107 kernels/llama_cpp/passes.h      17046 watermark/tails.h               37522 shards/row.h
-    6159 kernels/check.h                 17143 watermark/detect.h              37645 shards/answers.h
-    6181 kernels/dispatch.h              17368 run/verify.h                    38083 shards/logprobs.h
-    6380 core/thresholds.h               17473 run/batch.h                     38341 shards/taking.h
-    6475 core/array.h                    17659 run/replay.h                    38478 shards/asking.h
-    6890 core/table.h                    17744 run/guide.h                     38608 shards/prefix.h
-    7061 core/windows.h                  17785 life/state.h                    38831 shards/plans.h
-    7149 constraints/record.h            17946 operator/weights.h              39277 samplers/plans.h
-    7218 watermark/record.h              18021 operator/search.h               39539 shards/way.h
-    7237 rows/work.h                     18152 operator/run.h                  39685 shards/memory.h
-    7270 life/past.h                     18312 kv/cells.h                      39748 shards/batch.h
-    7329 core/record.h                   18336 kv/making.h                     40147 drafts/head.h
-    7489 core/plans.h                    18550 kv/slot.h                       40198 drafts/block.h
-    7515 core/fields.h                   18682 kv/sequences.h                  40380 drafts/tree.h
-    7609 core/owners.h                   18812 kv/data.h                       40503 drafts/relaxed.h
-    7676 core/mt19937.h                  18941 kv/update.h                     40584 drafts/ngram.h
-    7731 core/no_mt19937.h               19054 kv/state.h                      40720 search/head.h
-    7755 core/making.h                   19253 llama_cpp/functions.h           40927 search/rows.h
-    7932 core/streams.h                  19315 llama_cpp/object.h              41010 search/states.h
-    7968 life/state_fields.h             19368 llama_cpp/vocabulary.h          41097 search/beams.h
-    8056 samplers/llama_cpp.h            19443 text/reading.h                  41480 search/unmask.h
-    8195 samplers/logit_bias.h           19549 text/strings.h                  41626 text/automaton.h
-    8269 samplers/patch.h                19647 text/values.h                   41697 grammar/patterns.h
-    8317 samplers/penalties.h            19801 text/documents.h                41843 constraints/automaton.h
-    8459 samplers/dry.h                  19874 grammar/head.h                  41882 constraints/making.h
-    8991 samplers/cut.h                  19878 grammar/tree.h                  42133 constraints/sampler.h
-    9011 samplers/top_n_sigma.h          20560 grammar/building.h              42206 constraints/constructors.h
-    9147 samplers/top_k.h                21035 grammar/places.h                42574 constraints/patterns.h
-    9202 samplers/tail_free.h            21218 grammar/finishing.h             42664 constraints/looking.h
-    9319 samplers/typical.h              21530 grammar/reading.h               42734 constraints/thinking.h
-    9380 samplers/top_p.h                21622 grammar/gbnf.h                  42965 constraints/schedule.h
-    9416 samplers/min_p.h                21918 grammar/unicode.h               43048 constraints/accepting.h
-    9452 samplers/by_sums.h              22128 grammar/regex.h                 43225 constraints/drawing.h
-    9581 samplers/top_h.h                22595 grammar/derivatives.h           43464 constraints/state.h
-    9631 samplers/min_k.h                23318 grammar/searching.h             43529 constraints/kind.h
-    9690 samplers/xtc.h                  23606 grammar/vocabulary.h            43588 constraints/top_p_decay.h
-    9803 samplers/infill.h               24060 grammar/triggers.h              43655 constraints/timestamps.h
-    9910 samplers/temperature.h          24538 grammar/matcher.h               43839 constraints/accessors.h
-   10079 samplers/smoothing.h            24853 grammar/cache.h                 43946 stop/head.h
-   10160 samplers/softmax.h              25137 grammar/moving.h                44011 stop/search.h
-   10189 samplers/drafted.h              25590 grammar/visits.h                44132 stop/making.h
-   10214 samplers/greedy.h               25881 grammar/states.h                44289 stop/text.h
-   10244 samplers/choose.h               26059 grammar/unique.h                44441 stop/patterns.h
-   10322 samplers/ratio.h                26223 grammar/items.h                 44513 stop/settings.h
-   10386 samplers/draw.h                 26358 grammar/masks.h                 44544 core/kinds.h
-   10477 samplers/dist.h                 26606 grammar/runs.h                  44586 base/restore.h
-   10503 samplers/gumbel.h               26822 grammar/entries.h               44599 api/license.h
-   10613 watermark/function.h            27432 grammar/accepting.h
-   10726 watermark/text.h                27801 grammar/history.h
+       2 api/opening.h                   10901 watermark/draw.h                27896 grammar/waiting.h
+     327 api/config.h                    11106 samplers/mirostat.h             28209 grammar/repeated.h
+     358 api/types.h                     11318 samplers/adaptive_p.h           28287 grammar/room.h
+     680 api/missing.h                   11467 samplers/ras.h                  28680 grammar/sampler.h
+     694 api/old_names.h                 11530 samplers/replay.h               28936 grammar/warming.h
+     708 api/sample.h                    11568 samplers/custom.h               29178 grammar/forced.h
+     910 api/chains.h                    11617 config/describe.h               29384 grammar/hooks.h
+    1216 api/samplers.h                  11785 config/from_params.h            29505 schema/head.h
+    1610 api/gumbel.h                    11842 config/orders.h                 29721 schema/errors.h
+    1639 api/operator.h                  12103 config/numbers.h                29837 schema/collections.h
+    1698 api/kv.h                        12270 config/set.h                    29874 schema/references.h
+    1895 api/llama_cpp.h                 12446 config/texts.h                  30197 schema/strings.h
+    1943 api/text_error.h                12625 config/settings.h               30263 schema/numbers.h
+    1962 api/grammar.h                   12740 life/rollback.h                 30485 schema/sets.h
+    2340 api/shards.h                    12979 life/chain.h                    30767 schema/formats.h
+    2453 api/peers.h                     13277 life/members.h                  31123 schema/scalars.h
+    2599 api/drafts.h                    13387 life/update.h                   31450 schema/styles.h
+    2758 api/constraints.h               13558 life/copy.h                     31608 schema/goals.h
+    3161 api/watermark.h                 13727 rows/row.h                      31916 schema/tagged.h
+    3334 api/stop.h                      13927 rows/reserve.h                  31990 schema/alternatives.h
+    3474 api/vocab.h                     14007 rows/pieces.h                   32544 schema/objects.h
+    3517 api/search.h                    14116 rows/compact.h                  33174 schema/arrays.h
+    3699 api/parts.h                     14296 rows/sums.h                     33539 schema/satisfiable.h
+    3751 base/switches.h                 14427 rows/changes.h                  33709 schema/whole.h
+    4054 base/random.h                   14504 rows/cuts.h                     33892 tags/head.h
+    4074 base/mt19937.h                  14966 rows/typical.h                  34021 tags/words.h
+    4146 base/exact.h                    15276 rows/tail_free.h                34138 tags/inside.h
+    4363 base/bits128.h                  15344 rows/selecting.h                34282 tags/formats.h
+    4439 base/elements.h                 15488 rows/mirostat.h                 34735 tags/models.h
+    4565 watermark/colours.h             15568 watermark/rows.h                34984 grammar/grammars.h
+    4622 kernels/llama_cpp/contract.h    15678 rows/flat.h                     35052 peers/head.h
+    4644 kernels/contract.h              15747 rows/logprobs.h                 35149 peers/values.h
+    4730 kernels/scalar.h                15893 rows/support.h                  35574 peers/llama_server.h
+    4934 kernels/llama_cpp/scalar.h      16039 rows/step.h                     35643 peers/stops.h
+    4943 kernels/sets.h                  16056 run/apply.h                     35689 peers/wishes.h
+    4992 kernels/vectors.h               16122 run/writing.h                   35736 peers/fields.h
+    5073 kernels/avx512.h                16222 run/arrays.h                    36002 peers/tables.h
+    5156 kernels/avx2.h                  16310 run/walk.h                      36306 peers/requests.h
+    5218 kernels/sse2.h                  16418 run/again.h                     36510 vocab/pieces.h
+    5233 kernels/neon.h                  16490 run/finish.h                    36670 vocab/tokenizer_json.h
+    5254 kernels/wasm.h                  16515 run/draw.h                      36888 vocab/gguf.h
+    5268 kernels/generic.h               16603 run/sample.h                    37058 shards/head.h
+    5288 kernels/shared.h                16738 run/explain.h                   37144 shards/bytes.h
+    5412 kernels/passes.h                16853 watermark/making.h              37241 shards/merging.h
+    6096 kernels/llama_cpp/passes.h      17035 watermark/tails.h               37488 shards/row.h
+    6148 kernels/check.h                 17132 watermark/detect.h              37611 shards/answers.h
+    6170 kernels/dispatch.h              17357 run/verify.h                    38049 shards/logprobs.h
+    6369 core/thresholds.h               17462 run/batch.h                     38307 shards/taking.h
+    6464 core/array.h                    17648 run/replay.h                    38444 shards/asking.h
+    6879 core/table.h                    17733 run/guide.h                     38574 shards/prefix.h
+    7050 core/windows.h                  17774 life/state.h                    38797 shards/plans.h
+    7138 constraints/record.h            17935 operator/weights.h              39243 samplers/plans.h
+    7207 watermark/record.h              18010 operator/search.h               39505 shards/way.h
+    7226 rows/work.h                     18141 operator/run.h                  39651 shards/memory.h
+    7259 life/past.h                     18301 kv/cells.h                      39714 shards/batch.h
+    7318 core/record.h                   18325 kv/making.h                     40113 drafts/head.h
+    7478 core/plans.h                    18539 kv/slot.h                       40164 drafts/block.h
+    7504 core/fields.h                   18671 kv/sequences.h                  40346 drafts/tree.h
+    7598 core/owners.h                   18801 kv/data.h                       40469 drafts/relaxed.h
+    7665 core/mt19937.h                  18930 kv/update.h                     40550 drafts/ngram.h
+    7720 core/no_mt19937.h               19043 kv/state.h                      40686 search/head.h
+    7744 core/making.h                   19242 llama_cpp/functions.h           40893 search/rows.h
+    7921 core/streams.h                  19304 llama_cpp/object.h              40976 search/states.h
+    7957 life/state_fields.h             19357 llama_cpp/vocabulary.h          41063 search/beams.h
+    8045 samplers/llama_cpp.h            19432 text/reading.h                  41446 search/unmask.h
+    8184 samplers/logit_bias.h           19538 text/strings.h                  41592 text/automaton.h
+    8258 samplers/patch.h                19636 text/values.h                   41663 grammar/patterns.h
+    8306 samplers/penalties.h            19790 text/documents.h                41809 constraints/automaton.h
+    8448 samplers/dry.h                  19863 grammar/head.h                  41848 constraints/making.h
+    8980 samplers/cut.h                  19867 grammar/tree.h                  42099 constraints/sampler.h
+    9000 samplers/top_n_sigma.h          20549 grammar/building.h              42172 constraints/constructors.h
+    9136 samplers/top_k.h                21024 grammar/places.h                42540 constraints/patterns.h
+    9191 samplers/tail_free.h            21207 grammar/finishing.h             42630 constraints/looking.h
+    9308 samplers/typical.h              21519 grammar/reading.h               42700 constraints/thinking.h
+    9369 samplers/top_p.h                21611 grammar/gbnf.h                  42931 constraints/schedule.h
+    9405 samplers/min_p.h                21907 grammar/unicode.h               43014 constraints/accepting.h
+    9441 samplers/by_sums.h              22117 grammar/regex.h                 43191 constraints/drawing.h
+    9570 samplers/top_h.h                22584 grammar/derivatives.h           43430 constraints/state.h
+    9620 samplers/min_k.h                23307 grammar/searching.h             43495 constraints/kind.h
+    9679 samplers/xtc.h                  23595 grammar/vocabulary.h            43554 constraints/top_p_decay.h
+    9792 samplers/infill.h               24049 grammar/triggers.h              43621 constraints/timestamps.h
+    9899 samplers/temperature.h          24527 grammar/matcher.h               43805 constraints/accessors.h
+   10068 samplers/smoothing.h            24842 grammar/cache.h                 43912 stop/head.h
+   10149 samplers/softmax.h              25126 grammar/moving.h                43977 stop/search.h
+   10178 samplers/drafted.h              25579 grammar/visits.h                44098 stop/making.h
+   10203 samplers/greedy.h               25870 grammar/states.h                44255 stop/text.h
+   10233 samplers/choose.h               26048 grammar/unique.h                44407 stop/patterns.h
+   10311 samplers/ratio.h                26212 grammar/items.h                 44479 stop/settings.h
+   10375 samplers/draw.h                 26347 grammar/masks.h                 44510 core/kinds.h
+   10466 samplers/dist.h                 26595 grammar/runs.h                  44552 base/restore.h
+   10492 samplers/gumbel.h               26811 grammar/entries.h               44565 api/license.h
+   10602 watermark/function.h            27421 grammar/accepting.h
+   10715 watermark/text.h                27790 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5070,7 +5070,6 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 #endif
 
 #if SAMPI_W == 16 /* avx512 */
-
 /* ---- src/kernels/avx512.h ---- */
 /* ---- AVX-512: 16 lanes ----
   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others. */
@@ -5153,9 +5152,7 @@ SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD)); }
-
 #elif SAMPI_W == 8 /* avx2 */
-
 /* ---- src/kernels/avx2.h ---- */
 /* ---- AVX2: 8 lanes ----
   The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
@@ -5217,9 +5214,7 @@ SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
-
 #elif SAMPI_SSE2 /* sse2 */
-
 /* ---- src/kernels/sse2.h ---- */
 /* ---- SSE2: 4 lanes ----
   The operations of kernels/vectors.h for which SSE2 has instructions of its own; kernels/shared.h has the others. */
@@ -5234,9 +5229,7 @@ SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* computed as ~(2 ~a 2^(31 - n) / 2^32) */
 }
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128()); }
-
 #elif SAMPI_NEON /* neon */
-
 /* ---- src/kernels/neon.h ---- */
 /* ---- NEON: 4 lanes, arm64 ----
   The operations of kernels/vectors.h for which NEON has instructions of its own; kernels/shared.h has the others. */
@@ -5257,9 +5250,7 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { (void)a, (void)b; return vdupq_n_s32(0)
 SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
-
 #elif SAMPI_WASM /* wasm */
-
 /* ---- src/kernels/wasm.h ---- */
 /* ---- WebAssembly's SIMD: 4 lanes ----
   The operations of kernels/vectors.h for which WebAssembly has instructions of its own; kernels/shared.h has the
@@ -5273,9 +5264,7 @@ SAMPI_OP V(f) V(low)(V(d) v) { return (V(f))wasm_f32x4_demote_f64x2_zero((v128_t
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return SAMPI_SHUFFLE(V(low)(a), V(low)(b), 0, 1, 4, 5); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))wasm_u32x4_trunc_sat_f32x4((v128_t)v); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
-
 #else /* generic */
-
 /* ---- src/kernels/generic.h ---- */
 /* ---- any other target: 4 lanes ----
   The operations of kernels/vectors.h in the compiler's own vectors (gcc's and clang's extension), for machines without
@@ -36541,38 +36530,17 @@ typedef struct sampi_vocab_spelling {
     bool bytes;   /* <0x0A> is a byte */
 } sampi_vocab_spelling;
 
-/* The tokens that end a text, or a turn, by their usual names; files seldom say which do. */
-static const struct {
-    const char *name;
-    bool turn;
-} SAMPI_END_NAMES[] = {
-    { "</s>", false },
-    { "<eos>", false },
-    { "<|end_of_text|>", false },
-    { "<|endoftext|>", false },
-    { "<|eos|>", false },
-    { "[EOS]", false },
-    { "<EOT>", false },
-    { "<\xef\xbd\x9c"
-      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
-      false }, /* with full-width bars */
-    { "<|eot_id|>", true },
-    { "<|eom_id|>", true },
-    { "<|im_end|>", true },
-    { "<|end|>", true },
-    { "<|return|>", true },
-    { "<|call|>", true },
-    { "<|eot|>", true },
-    { "<end_of_turn>", true },
-    { "<turn|>", true },
-    { "<end_of_utterance>", true },
-    { "<|END_OF_TURN_TOKEN|>", true },
-    { "<|endofturn|>", true },
-    { "<|end_of_turn|>", true },
-    { "[EOT]", true },
+/* The tokens that end a text, or from SAMPI_TURN_NAMES on a turn, by their usual names; files seldom say which do. */
+/* clang-format off */
+static const char *const SAMPI_END_NAMES[] = {
+    "</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "<|eos|>", "[EOS]", "<EOT>",
+    "<\357\275\234end\342\226\201of\342\226\201sentence\357\275\234>", /* with full-width bars */
+    "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|eot|>", "<end_of_turn>",
+    "<turn|>", "<end_of_utterance>", "<|END_OF_TURN_TOKEN|>", "<|endofturn|>", "<|end_of_turn|>", "[EOT]"
 };
+/* clang-format on */
 
-enum { SAMPI_MOST_ENDS = 32 };
+enum { SAMPI_TURN_NAMES = 8, SAMPI_MOST_ENDS = 32 };
 
 /* What a reader has found: the pieces by id, and the ends that the file names. */
 typedef struct sampi_vocab_found {
@@ -36583,9 +36551,9 @@ typedef struct sampi_vocab_found {
     size_t n_eog;
 } sampi_vocab_found;
 
-static bool sampi_vocab_piece_is(const sampi_vocab_piece *p, const char *name)
+static bool sampi_vocab_is(const char *text, size_t n, const char *name)
 {
-    return p->n == strlen(name) && memcmp(p->at, name, p->n) == 0;
+    return n == strlen(name) && memcmp(text, name, n) == 0;
 }
 
 static void sampi_vocab_add_end(sampi_vocab_found *found, samp_token token)
@@ -36595,20 +36563,23 @@ static void sampi_vocab_add_end(sampi_vocab_found *found, samp_token token)
     if (token >= 0 && (size_t)token < found->n && found->n_eog < SAMPI_MOST_ENDS) found->eog[found->n_eog++] = token;
 }
 
+static bool sampi_vocab_is_special(const sampi_vocab_piece *p, const char *name)
+{
+    return p->kind == SAMPI_PIECE_SPECIAL && sampi_vocab_is(p->at, p->n, name);
+}
+
 /* Adds the special tokens with the usual names. */
 static SAMPI_COLD void sampi_vocab_find_ends(sampi_vocab_found *found)
 {
     const size_t n_names = sizeof SAMPI_END_NAMES / sizeof SAMPI_END_NAMES[0];
     bool returns = false;
-    for (size_t t = 0; t < found->n; t++)
-        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL &&
-                   sampi_vocab_piece_is(&found->piece[t], "<|return|>");
+    for (size_t t = 0; t < found->n; t++) returns |= sampi_vocab_is_special(&found->piece[t], "<|return|>");
     for (size_t i = 0; i < n_names; i++)
         for (size_t t = 0; t < found->n; t++) {
             const sampi_vocab_piece *p = &found->piece[t];
-            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_vocab_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
-            if (returns && sampi_vocab_piece_is(p, "<|end|>")) continue;
-            samp_token *end = SAMPI_END_NAMES[i].turn ? &found->eot : &found->eos;
+            if (!sampi_vocab_is_special(p, SAMPI_END_NAMES[i])) continue;
+            if (returns && sampi_vocab_is(p->at, p->n, "<|end|>")) continue;
+            samp_token *end = i < SAMPI_TURN_NAMES ? &found->eos : &found->eot;
             if (*end < 0) *end = (samp_token)t;
             sampi_vocab_add_end(found, (samp_token)t);
         }
@@ -36725,7 +36696,7 @@ static bool sampi_tokenizer_is(const sampi_json *doc, int32_t node, const char *
 {
     size_t n;
     const char *s = sampi_tokenizer_text(doc, node, &n);
-    return s && n == strlen(text) && memcmp(s, text, n) == 0;
+    return s && sampi_vocab_is(s, n, text);
 }
 
 static SAMPI_COLD int sampi_tokenizer_wrong(const sampi_json *doc, int32_t node, const char *message)
@@ -36977,11 +36948,6 @@ static SAMPI_COLD int sampi_gguf_skip(sampi_gguf *g, uint64_t type, uint64_t n)
     return SAMP_OK;
 }
 
-static bool sampi_gguf_is(const char *text, size_t n, const char *name)
-{
-    return n == strlen(name) && memcmp(text, name, n) == 0;
-}
-
 /* Reads how the model spells tokens. */
 static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
 {
@@ -36989,8 +36955,8 @@ static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
     size_t n;
     int status = sampi_gguf_text(g, &name, &n);
     if (status) return status;
-    g->found.spelling.letters = sampi_gguf_is(name, n, "gpt2");
-    g->found.spelling.blanks = sampi_gguf_is(name, n, "llama") || sampi_gguf_is(name, n, "t5");
+    g->found.spelling.letters = sampi_vocab_is(name, n, "gpt2");
+    g->found.spelling.blanks = sampi_vocab_is(name, n, "llama") || sampi_vocab_is(name, n, "t5");
     if (g->found.spelling.letters || g->found.spelling.blanks) return SAMP_OK;
     (void)sampi_gguf_wrong(g, SAMP_E_UNSUPPORTED, "");
     return sampi_vocab_name(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
@@ -37011,15 +36977,15 @@ static SAMPI_COLD int sampi_gguf_setting(sampi_gguf *g)
         if (!status) status = sampi_gguf_number(g, 8, &n);
         if (status) return status;
     }
-    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.model") && type == SAMPI_GGUF_TEXT && !is_array)
+    if (sampi_vocab_is(key, n_key, "tokenizer.ggml.model") && type == SAMPI_GGUF_TEXT && !is_array)
         return sampi_gguf_model(g);
-    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.tokens") && is_array && type == SAMPI_GGUF_TEXT)
+    if (sampi_vocab_is(key, n_key, "tokenizer.ggml.tokens") && is_array && type == SAMPI_GGUF_TEXT)
         g->tokens = g->at, g->n_tokens = (size_t)n;
-    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.token_type") && is_array && (type | 1) == SAMPI_GGUF_INT)
+    if (sampi_vocab_is(key, n_key, "tokenizer.ggml.token_type") && is_array && (type | 1) == SAMPI_GGUF_INT)
         g->types = g->at, g->n_types = (size_t)n;
-    samp_token *end = sampi_gguf_is(key, n_key, "tokenizer.ggml.eos_token_id")   ? &g->found.eos
-                      : sampi_gguf_is(key, n_key, "tokenizer.ggml.eot_token_id") ? &g->found.eot
-                                                                                 : NULL;
+    samp_token *end = sampi_vocab_is(key, n_key, "tokenizer.ggml.eos_token_id")   ? &g->found.eos
+                      : sampi_vocab_is(key, n_key, "tokenizer.ggml.eot_token_id") ? &g->found.eot
+                                                                                  : NULL;
     if (end && (type | 1) == SAMPI_GGUF_INT && !is_array) {
         status = sampi_gguf_number(g, 4, &x);
         if (!status && x < SAMP_MAX_VOCAB) *end = (samp_token)x;

@@ -250,27 +250,16 @@ extern "C" {
 #include "kernels/vectors.h"
 
 #if SAMPI_W == 16 /* avx512 */
-
 #include "kernels/avx512.h"
-
 #elif SAMPI_W == 8 /* avx2 */
-
 #include "kernels/avx2.h"
-
 #elif SAMPI_SSE2 /* sse2 */
-
 #include "kernels/sse2.h"
-
 #elif SAMPI_NEON /* neon */
-
 #include "kernels/neon.h"
-
 #elif SAMPI_WASM /* wasm */
-
 #include "kernels/wasm.h"
-
 #else /* generic */
-
 #include "kernels/generic.h"
 #endif
 

@@ -62,11 +62,6 @@ static SAMPI_COLD int sampi_gguf_skip(sampi_gguf *g, uint64_t type, uint64_t n)
     return SAMP_OK;
 }
 
-static bool sampi_gguf_is(const char *text, size_t n, const char *name)
-{
-    return n == strlen(name) && memcmp(text, name, n) == 0;
-}
-
 /* Reads how the model spells tokens. */
 static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
 {
@@ -74,8 +69,8 @@ static SAMPI_COLD int sampi_gguf_model(sampi_gguf *g)
     size_t n;
     int status = sampi_gguf_text(g, &name, &n);
     if (status) return status;
-    g->found.spelling.letters = sampi_gguf_is(name, n, "gpt2");
-    g->found.spelling.blanks = sampi_gguf_is(name, n, "llama") || sampi_gguf_is(name, n, "t5");
+    g->found.spelling.letters = sampi_vocab_is(name, n, "gpt2");
+    g->found.spelling.blanks = sampi_vocab_is(name, n, "llama") || sampi_vocab_is(name, n, "t5");
     if (g->found.spelling.letters || g->found.spelling.blanks) return SAMP_OK;
     (void)sampi_gguf_wrong(g, SAMP_E_UNSUPPORTED, "");
     return sampi_vocab_name(g->error, SAMP_E_UNSUPPORTED, "the tokenizer ", name, n, " is not supported");
@@ -96,15 +91,15 @@ static SAMPI_COLD int sampi_gguf_setting(sampi_gguf *g)
         if (!status) status = sampi_gguf_number(g, 8, &n);
         if (status) return status;
     }
-    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.model") && type == SAMPI_GGUF_TEXT && !is_array)
+    if (sampi_vocab_is(key, n_key, "tokenizer.ggml.model") && type == SAMPI_GGUF_TEXT && !is_array)
         return sampi_gguf_model(g);
-    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.tokens") && is_array && type == SAMPI_GGUF_TEXT)
+    if (sampi_vocab_is(key, n_key, "tokenizer.ggml.tokens") && is_array && type == SAMPI_GGUF_TEXT)
         g->tokens = g->at, g->n_tokens = (size_t)n;
-    if (sampi_gguf_is(key, n_key, "tokenizer.ggml.token_type") && is_array && (type | 1) == SAMPI_GGUF_INT)
+    if (sampi_vocab_is(key, n_key, "tokenizer.ggml.token_type") && is_array && (type | 1) == SAMPI_GGUF_INT)
         g->types = g->at, g->n_types = (size_t)n;
-    samp_token *end = sampi_gguf_is(key, n_key, "tokenizer.ggml.eos_token_id")   ? &g->found.eos
-                      : sampi_gguf_is(key, n_key, "tokenizer.ggml.eot_token_id") ? &g->found.eot
-                                                                                 : NULL;
+    samp_token *end = sampi_vocab_is(key, n_key, "tokenizer.ggml.eos_token_id")   ? &g->found.eos
+                      : sampi_vocab_is(key, n_key, "tokenizer.ggml.eot_token_id") ? &g->found.eot
+                                                                                  : NULL;
     if (end && (type | 1) == SAMPI_GGUF_INT && !is_array) {
         status = sampi_gguf_number(g, 4, &x);
         if (!status && x < SAMP_MAX_VOCAB) *end = (samp_token)x;

@@ -23,38 +23,17 @@ typedef struct sampi_vocab_spelling {
     bool bytes;   /* <0x0A> is a byte */
 } sampi_vocab_spelling;
 
-/* The tokens that end a text, or a turn, by their usual names; files seldom say which do. */
-static const struct {
-    const char *name;
-    bool turn;
-} SAMPI_END_NAMES[] = {
-    { "</s>", false },
-    { "<eos>", false },
-    { "<|end_of_text|>", false },
-    { "<|endoftext|>", false },
-    { "<|eos|>", false },
-    { "[EOS]", false },
-    { "<EOT>", false },
-    { "<\xef\xbd\x9c"
-      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
-      false }, /* with full-width bars */
-    { "<|eot_id|>", true },
-    { "<|eom_id|>", true },
-    { "<|im_end|>", true },
-    { "<|end|>", true },
-    { "<|return|>", true },
-    { "<|call|>", true },
-    { "<|eot|>", true },
-    { "<end_of_turn>", true },
-    { "<turn|>", true },
-    { "<end_of_utterance>", true },
-    { "<|END_OF_TURN_TOKEN|>", true },
-    { "<|endofturn|>", true },
-    { "<|end_of_turn|>", true },
-    { "[EOT]", true },
+/* The tokens that end a text, or from SAMPI_TURN_NAMES on a turn, by their usual names; files seldom say which do. */
+/* clang-format off */
+static const char *const SAMPI_END_NAMES[] = {
+    "</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "<|eos|>", "[EOS]", "<EOT>",
+    "<\357\275\234end\342\226\201of\342\226\201sentence\357\275\234>", /* with full-width bars */
+    "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|eot|>", "<end_of_turn>",
+    "<turn|>", "<end_of_utterance>", "<|END_OF_TURN_TOKEN|>", "<|endofturn|>", "<|end_of_turn|>", "[EOT]"
 };
+/* clang-format on */
 
-enum { SAMPI_MOST_ENDS = 32 };
+enum { SAMPI_TURN_NAMES = 8, SAMPI_MOST_ENDS = 32 };
 
 /* What a reader has found: the pieces by id, and the ends that the file names. */
 typedef struct sampi_vocab_found {
@@ -65,9 +44,9 @@ typedef struct sampi_vocab_found {
     size_t n_eog;
 } sampi_vocab_found;
 
-static bool sampi_vocab_piece_is(const sampi_vocab_piece *p, const char *name)
+static bool sampi_vocab_is(const char *text, size_t n, const char *name)
 {
-    return p->n == strlen(name) && memcmp(p->at, name, p->n) == 0;
+    return n == strlen(name) && memcmp(text, name, n) == 0;
 }
 
 static void sampi_vocab_add_end(sampi_vocab_found *found, samp_token token)
@@ -77,21 +56,24 @@ static void sampi_vocab_add_end(sampi_vocab_found *found, samp_token token)
     if (token >= 0 && (size_t)token < found->n && found->n_eog < SAMPI_MOST_ENDS) found->eog[found->n_eog++] = token;
 }
 
+static bool sampi_vocab_is_special(const sampi_vocab_piece *p, const char *name)
+{
+    return p->kind == SAMPI_PIECE_SPECIAL && sampi_vocab_is(p->at, p->n, name);
+}
+
 /* Adds the special tokens with the usual names. A model that has <|return|> and <|call|> ends only a message with
-     <|end|>. */
+   <|end|>. */
 static SAMPI_COLD void sampi_vocab_find_ends(sampi_vocab_found *found)
 {
     const size_t n_names = sizeof SAMPI_END_NAMES / sizeof SAMPI_END_NAMES[0];
     bool returns = false;
-    for (size_t t = 0; t < found->n; t++)
-        returns |= found->piece[t].kind == SAMPI_PIECE_SPECIAL &&
-                   sampi_vocab_piece_is(&found->piece[t], "<|return|>");
+    for (size_t t = 0; t < found->n; t++) returns |= sampi_vocab_is_special(&found->piece[t], "<|return|>");
     for (size_t i = 0; i < n_names; i++)
         for (size_t t = 0; t < found->n; t++) {
             const sampi_vocab_piece *p = &found->piece[t];
-            if (p->kind != SAMPI_PIECE_SPECIAL || !sampi_vocab_piece_is(p, SAMPI_END_NAMES[i].name)) continue;
-            if (returns && sampi_vocab_piece_is(p, "<|end|>")) continue;
-            samp_token *end = SAMPI_END_NAMES[i].turn ? &found->eot : &found->eos;
+            if (!sampi_vocab_is_special(p, SAMPI_END_NAMES[i])) continue;
+            if (returns && sampi_vocab_is(p->at, p->n, "<|end|>")) continue;
+            samp_token *end = i < SAMPI_TURN_NAMES ? &found->eos : &found->eot;
             if (*end < 0) *end = (samp_token)t;
             sampi_vocab_add_end(found, (samp_token)t);
         }

@@ -26,7 +26,7 @@ static bool sampi_tokenizer_is(const sampi_json *doc, int32_t node, const char *
 {
     size_t n;
     const char *s = sampi_tokenizer_text(doc, node, &n);
-    return s && n == strlen(text) && memcmp(s, text, n) == 0;
+    return s && sampi_vocab_is(s, n, text);
 }
 
 static SAMPI_COLD int sampi_tokenizer_wrong(const sampi_json *doc, int32_t node, const char *message)
