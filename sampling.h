@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10901 watermark/draw.h                27896 grammar/waiting.h
-     327 api/config.h                    11106 samplers/mirostat.h             28209 grammar/repeated.h
-     358 api/types.h                     11318 samplers/adaptive_p.h           28287 grammar/room.h
-     680 api/missing.h                   11467 samplers/ras.h                  28680 grammar/sampler.h
-     694 api/old_names.h                 11530 samplers/replay.h               28936 grammar/warming.h
-     708 api/sample.h                    11568 samplers/custom.h               29178 grammar/forced.h
-     910 api/chains.h                    11617 config/describe.h               29384 grammar/hooks.h
-    1216 api/samplers.h                  11785 config/from_params.h            29505 schema/head.h
-    1610 api/gumbel.h                    11842 config/orders.h                 29721 schema/errors.h
-    1639 api/operator.h                  12103 config/numbers.h                29837 schema/collections.h
-    1698 api/kv.h                        12270 config/set.h                    29874 schema/references.h
-    1895 api/llama_cpp.h                 12446 config/texts.h                  30197 schema/strings.h
-    1943 api/text_error.h                12625 config/settings.h               30263 schema/numbers.h
-    1962 api/grammar.h                   12740 life/rollback.h                 30485 schema/sets.h
-    2340 api/shards.h                    12979 life/chain.h                    30767 schema/formats.h
-    2453 api/peers.h                     13277 life/members.h                  31123 schema/scalars.h
-    2599 api/drafts.h                    13387 life/update.h                   31450 schema/styles.h
-    2758 api/constraints.h               13558 life/copy.h                     31608 schema/goals.h
-    3161 api/watermark.h                 13727 rows/row.h                      31916 schema/tagged.h
-    3334 api/stop.h                      13927 rows/reserve.h                  31990 schema/alternatives.h
-    3474 api/vocab.h                     14007 rows/pieces.h                   32544 schema/objects.h
-    3517 api/search.h                    14116 rows/compact.h                  33174 schema/arrays.h
-    3699 api/parts.h                     14296 rows/sums.h                     33539 schema/satisfiable.h
-    3751 base/switches.h                 14427 rows/changes.h                  33709 schema/whole.h
-    4054 base/random.h                   14504 rows/cuts.h                     33892 tags/head.h
-    4074 base/mt19937.h                  14966 rows/typical.h                  34021 tags/words.h
-    4146 base/exact.h                    15276 rows/tail_free.h                34138 tags/inside.h
-    4363 base/bits128.h                  15344 rows/selecting.h                34282 tags/formats.h
-    4439 base/elements.h                 15488 rows/mirostat.h                 34735 tags/models.h
-    4565 watermark/colours.h             15568 watermark/rows.h                34984 grammar/grammars.h
-    4622 kernels/llama_cpp/contract.h    15678 rows/flat.h                     35052 peers/head.h
-    4644 kernels/contract.h              15747 rows/logprobs.h                 35149 peers/values.h
-    4730 kernels/scalar.h                15893 rows/support.h                  35574 peers/llama_server.h
-    4934 kernels/llama_cpp/scalar.h      16039 rows/step.h                     35643 peers/stops.h
-    4943 kernels/sets.h                  16056 run/apply.h                     35689 peers/wishes.h
-    4992 kernels/vectors.h               16122 run/writing.h                   35736 peers/fields.h
-    5073 kernels/avx512.h                16222 run/arrays.h                    36002 peers/tables.h
-    5156 kernels/avx2.h                  16310 run/walk.h                      36306 peers/requests.h
-    5218 kernels/sse2.h                  16418 run/again.h                     36510 vocab/pieces.h
-    5233 kernels/neon.h                  16490 run/finish.h                    36670 vocab/tokenizer_json.h
-    5254 kernels/wasm.h                  16515 run/draw.h                      36888 vocab/gguf.h
-    5268 kernels/generic.h               16603 run/sample.h                    37058 shards/head.h
-    5288 kernels/shared.h                16738 run/explain.h                   37144 shards/bytes.h
-    5412 kernels/passes.h                16853 watermark/making.h              37241 shards/merging.h
-    6096 kernels/llama_cpp/passes.h      17035 watermark/tails.h               37488 shards/row.h
-    6148 kernels/check.h                 17132 watermark/detect.h              37611 shards/answers.h
-    6170 kernels/dispatch.h              17357 run/verify.h                    38049 shards/logprobs.h
-    6369 core/thresholds.h               17462 run/batch.h                     38307 shards/taking.h
-    6464 core/array.h                    17648 run/replay.h                    38444 shards/asking.h
-    6879 core/table.h                    17733 run/guide.h                     38574 shards/prefix.h
-    7050 core/windows.h                  17774 life/state.h                    38797 shards/plans.h
-    7138 constraints/record.h            17935 operator/weights.h              39243 samplers/plans.h
-    7207 watermark/record.h              18010 operator/search.h               39505 shards/way.h
-    7226 rows/work.h                     18141 operator/run.h                  39651 shards/memory.h
-    7259 life/past.h                     18301 kv/cells.h                      39714 shards/batch.h
-    7318 core/record.h                   18325 kv/making.h                     40113 drafts/head.h
-    7478 core/plans.h                    18539 kv/slot.h                       40164 drafts/block.h
-    7504 core/fields.h                   18671 kv/sequences.h                  40346 drafts/tree.h
-    7598 core/owners.h                   18801 kv/data.h                       40469 drafts/relaxed.h
-    7665 core/mt19937.h                  18930 kv/update.h                     40550 drafts/ngram.h
-    7720 core/no_mt19937.h               19043 kv/state.h                      40686 search/head.h
-    7744 core/making.h                   19242 llama_cpp/functions.h           40893 search/rows.h
-    7921 core/streams.h                  19304 llama_cpp/object.h              40976 search/states.h
-    7957 life/state_fields.h             19357 llama_cpp/vocabulary.h          41063 search/beams.h
-    8045 samplers/llama_cpp.h            19432 text/reading.h                  41446 search/unmask.h
-    8184 samplers/logit_bias.h           19538 text/strings.h                  41592 text/automaton.h
-    8258 samplers/patch.h                19636 text/values.h                   41663 grammar/patterns.h
-    8306 samplers/penalties.h            19790 text/documents.h                41809 constraints/automaton.h
-    8448 samplers/dry.h                  19863 grammar/head.h                  41848 constraints/making.h
-    8980 samplers/cut.h                  19867 grammar/tree.h                  42099 constraints/sampler.h
-    9000 samplers/top_n_sigma.h          20549 grammar/building.h              42172 constraints/constructors.h
-    9136 samplers/top_k.h                21024 grammar/places.h                42540 constraints/patterns.h
-    9191 samplers/tail_free.h            21207 grammar/finishing.h             42630 constraints/looking.h
-    9308 samplers/typical.h              21519 grammar/reading.h               42700 constraints/thinking.h
-    9369 samplers/top_p.h                21611 grammar/gbnf.h                  42931 constraints/schedule.h
-    9405 samplers/min_p.h                21907 grammar/unicode.h               43014 constraints/accepting.h
-    9441 samplers/by_sums.h              22117 grammar/regex.h                 43191 constraints/drawing.h
-    9570 samplers/top_h.h                22584 grammar/derivatives.h           43430 constraints/state.h
-    9620 samplers/min_k.h                23307 grammar/searching.h             43495 constraints/kind.h
-    9679 samplers/xtc.h                  23595 grammar/vocabulary.h            43554 constraints/top_p_decay.h
-    9792 samplers/infill.h               24049 grammar/triggers.h              43621 constraints/timestamps.h
-    9899 samplers/temperature.h          24527 grammar/matcher.h               43805 constraints/accessors.h
-   10068 samplers/smoothing.h            24842 grammar/cache.h                 43912 stop/head.h
-   10149 samplers/softmax.h              25126 grammar/moving.h                43977 stop/search.h
-   10178 samplers/drafted.h              25579 grammar/visits.h                44098 stop/making.h
-   10203 samplers/greedy.h               25870 grammar/states.h                44255 stop/text.h
-   10233 samplers/choose.h               26048 grammar/unique.h                44407 stop/patterns.h
-   10311 samplers/ratio.h                26212 grammar/items.h                 44479 stop/settings.h
-   10375 samplers/draw.h                 26347 grammar/masks.h                 44510 core/kinds.h
-   10466 samplers/dist.h                 26595 grammar/runs.h                  44552 base/restore.h
-   10492 samplers/gumbel.h               26811 grammar/entries.h               44565 api/license.h
-   10602 watermark/function.h            27421 grammar/accepting.h
-   10715 watermark/text.h                27790 grammar/history.h
+       2 api/opening.h                   10905 watermark/draw.h                27900 grammar/waiting.h
+     327 api/config.h                    11110 samplers/mirostat.h             28213 grammar/repeated.h
+     358 api/types.h                     11322 samplers/adaptive_p.h           28291 grammar/room.h
+     680 api/missing.h                   11471 samplers/ras.h                  28684 grammar/sampler.h
+     694 api/old_names.h                 11534 samplers/replay.h               28940 grammar/warming.h
+     708 api/sample.h                    11572 samplers/custom.h               29182 grammar/forced.h
+     910 api/chains.h                    11621 config/describe.h               29388 grammar/hooks.h
+    1216 api/samplers.h                  11789 config/from_params.h            29509 schema/head.h
+    1610 api/gumbel.h                    11846 config/orders.h                 29725 schema/errors.h
+    1639 api/operator.h                  12107 config/numbers.h                29841 schema/collections.h
+    1698 api/kv.h                        12274 config/set.h                    29878 schema/references.h
+    1895 api/llama_cpp.h                 12450 config/texts.h                  30201 schema/strings.h
+    1943 api/text_error.h                12629 config/settings.h               30267 schema/numbers.h
+    1962 api/grammar.h                   12744 life/rollback.h                 30489 schema/sets.h
+    2340 api/shards.h                    12983 life/chain.h                    30771 schema/formats.h
+    2453 api/peers.h                     13281 life/members.h                  31127 schema/scalars.h
+    2599 api/drafts.h                    13391 life/update.h                   31454 schema/styles.h
+    2758 api/constraints.h               13562 life/copy.h                     31612 schema/goals.h
+    3161 api/watermark.h                 13731 rows/row.h                      31920 schema/tagged.h
+    3334 api/stop.h                      13931 rows/reserve.h                  31994 schema/alternatives.h
+    3474 api/vocab.h                     14011 rows/pieces.h                   32548 schema/objects.h
+    3517 api/search.h                    14120 rows/compact.h                  33178 schema/arrays.h
+    3699 api/parts.h                     14300 rows/sums.h                     33543 schema/satisfiable.h
+    3751 base/switches.h                 14431 rows/changes.h                  33713 schema/whole.h
+    4054 base/random.h                   14508 rows/cuts.h                     33896 tags/head.h
+    4074 base/mt19937.h                  14970 rows/typical.h                  34025 tags/words.h
+    4146 base/exact.h                    15280 rows/tail_free.h                34142 tags/inside.h
+    4363 base/bits128.h                  15348 rows/selecting.h                34286 tags/formats.h
+    4439 base/elements.h                 15492 rows/mirostat.h                 34739 tags/models.h
+    4565 watermark/colours.h             15572 watermark/rows.h                34988 grammar/grammars.h
+    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35056 peers/head.h
+    4644 kernels/contract.h              15751 rows/logprobs.h                 35153 peers/values.h
+    4730 kernels/scalar.h                15897 rows/support.h                  35578 peers/llama_server.h
+    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35647 peers/stops.h
+    4943 kernels/sets.h                  16060 run/apply.h                     35693 peers/wishes.h
+    4992 kernels/vectors.h               16126 run/writing.h                   35740 peers/fields.h
+    5073 kernels/avx512.h                16226 run/arrays.h                    36006 peers/tables.h
+    5156 kernels/avx2.h                  16314 run/walk.h                      36310 peers/requests.h
+    5218 kernels/sse2.h                  16422 run/again.h                     36514 vocab/pieces.h
+    5233 kernels/neon.h                  16494 run/finish.h                    36674 vocab/tokenizer_json.h
+    5254 kernels/wasm.h                  16519 run/draw.h                      36892 vocab/gguf.h
+    5268 kernels/generic.h               16607 run/sample.h                    37062 shards/head.h
+    5288 kernels/shared.h                16742 run/explain.h                   37148 shards/bytes.h
+    5412 kernels/passes.h                16857 watermark/making.h              37245 shards/merging.h
+    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37492 shards/row.h
+    6148 kernels/check.h                 17136 watermark/detect.h              37615 shards/answers.h
+    6170 kernels/dispatch.h              17361 run/verify.h                    38053 shards/logprobs.h
+    6369 core/thresholds.h               17466 run/batch.h                     38312 shards/taking.h
+    6464 core/array.h                    17652 run/replay.h                    38449 shards/asking.h
+    6879 core/table.h                    17737 run/guide.h                     38579 shards/prefix.h
+    7050 core/windows.h                  17778 life/state.h                    38802 shards/plans.h
+    7138 constraints/record.h            17939 operator/weights.h              39248 samplers/plans.h
+    7207 watermark/record.h              18014 operator/search.h               39510 shards/way.h
+    7226 rows/work.h                     18145 operator/run.h                  39656 shards/memory.h
+    7259 life/past.h                     18305 kv/cells.h                      39719 shards/batch.h
+    7318 core/record.h                   18329 kv/making.h                     40118 drafts/head.h
+    7478 core/plans.h                    18543 kv/slot.h                       40169 drafts/block.h
+    7504 core/fields.h                   18675 kv/sequences.h                  40351 drafts/tree.h
+    7598 core/owners.h                   18805 kv/data.h                       40474 drafts/relaxed.h
+    7665 core/mt19937.h                  18934 kv/update.h                     40555 drafts/ngram.h
+    7720 core/no_mt19937.h               19047 kv/state.h                      40691 search/head.h
+    7744 core/making.h                   19246 llama_cpp/functions.h           40898 search/rows.h
+    7921 core/streams.h                  19308 llama_cpp/object.h              40981 search/states.h
+    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41068 search/beams.h
+    8045 samplers/llama_cpp.h            19436 text/reading.h                  41451 search/unmask.h
+    8184 samplers/logit_bias.h           19542 text/strings.h                  41597 text/automaton.h
+    8258 samplers/patch.h                19640 text/values.h                   41668 grammar/patterns.h
+    8306 samplers/penalties.h            19794 text/documents.h                41814 constraints/automaton.h
+    8448 samplers/dry.h                  19867 grammar/head.h                  41853 constraints/making.h
+    8980 samplers/cut.h                  19871 grammar/tree.h                  42104 constraints/sampler.h
+    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42177 constraints/constructors.h
+    9136 samplers/top_k.h                21028 grammar/places.h                42545 constraints/patterns.h
+    9191 samplers/tail_free.h            21211 grammar/finishing.h             42635 constraints/looking.h
+    9308 samplers/typical.h              21523 grammar/reading.h               42705 constraints/thinking.h
+    9369 samplers/top_p.h                21615 grammar/gbnf.h                  42936 constraints/schedule.h
+    9405 samplers/min_p.h                21911 grammar/unicode.h               43019 constraints/accepting.h
+    9441 samplers/by_sums.h              22121 grammar/regex.h                 43196 constraints/drawing.h
+    9571 samplers/top_h.h                22588 grammar/derivatives.h           43435 constraints/state.h
+    9621 samplers/min_k.h                23311 grammar/searching.h             43500 constraints/kind.h
+    9680 samplers/xtc.h                  23599 grammar/vocabulary.h            43559 constraints/top_p_decay.h
+    9793 samplers/infill.h               24053 grammar/triggers.h              43626 constraints/timestamps.h
+    9900 samplers/temperature.h          24531 grammar/matcher.h               43810 constraints/accessors.h
+   10069 samplers/smoothing.h            24846 grammar/cache.h                 43917 stop/head.h
+   10153 samplers/softmax.h              25130 grammar/moving.h                43982 stop/search.h
+   10182 samplers/drafted.h              25583 grammar/visits.h                44103 stop/making.h
+   10207 samplers/greedy.h               25874 grammar/states.h                44260 stop/text.h
+   10237 samplers/choose.h               26052 grammar/unique.h                44412 stop/patterns.h
+   10315 samplers/ratio.h                26216 grammar/items.h                 44484 stop/settings.h
+   10379 samplers/draw.h                 26351 grammar/masks.h                 44515 core/kinds.h
+   10470 samplers/dist.h                 26599 grammar/runs.h                  44557 base/restore.h
+   10496 samplers/gumbel.h               26815 grammar/entries.h               44570 api/license.h
+   10606 watermark/function.h            27425 grammar/accepting.h
+   10719 watermark/text.h                27794 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4152,7 +4152,7 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
 #define SAMPI_LOG2E    1.4426950408889634074
 #define SAMPI_LN2      0.69314718055994530942
-#define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
+#define SAMPI_MAX_WEIGHT ((uint64_t)1 << 40) /* the weight of the maximum */
 /* 2^52: for 0 <= x < 2^51, the low bits of the double x + 2^52 are round(x) */
 #define SAMPI_INT 4503599627370496.0
 /* 1.5 * 2^52: like SAMPI_INT for a signed x; round(x) is the difference from this constant's bits */
@@ -4762,7 +4762,7 @@ static SAMPI_COLD void sampi_sweep_scalar(const float *x, size_t n, float r, flo
     for (size_t i = 0; i < n; i++) {
         float d = sampi_roundf(x[i] * r) - max;
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
-        double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
+        double e = sampi_exp(0.0f, d) / (double)SAMPI_MAX_WEIGHT;
         *z += e;
         *s = SAMPI_FMA(e, -(double)d, *s);
     }
@@ -4824,7 +4824,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
     for (size_t i = 0; i < n; i++) {
         uint64_t weight = sampi_weight(max, x[i]);
         if (w) w[i] = weight;
-        if (e) e[i] = sampi_exp(max, x[i]) / (double)SAMPI_ONE;
+        if (e) e[i] = sampi_exp(max, x[i]) / (double)SAMPI_MAX_WEIGHT;
         sum += weight;
     }
     return sum;
@@ -5715,7 +5715,7 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
         int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
         float x = l[i / SAMPI_W][i % SAMPI_W];
         uint64_t weight = sampi_weight(max, x);
-        e[k][lane] = sampi_exp(max, x) / (double)SAMPI_ONE;
+        e[k][lane] = sampi_exp(max, x) / (double)SAMPI_MAX_WEIGHT;
         w[k][lane] = SAMPI_INT + (double)weight;
         s[k][lane] = SAMPI_INT + (double)sampi_weighted(weight, max, x);
     }
@@ -5725,7 +5725,7 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
    with_s. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
-    const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
+    const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_MAX_WEIGHT);
     V(d) d[4];
     V(q) doubt = V(exp)(l, V(alld)((double)max), count, d, e);
     SAMPI_UPTO w[k] = V(fmad)(e[k], scale, one);
@@ -5767,7 +5767,7 @@ SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
-    const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_ONE;
+    const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_MAX_WEIGHT;
     const V(d) low = V(alld)((1.0 - off) / by), high = V(alld)((1.0 + off) / by);
     V(f) q;
     for (size_t i = 0; i < n; i += SAMPI_W) {
@@ -6298,11 +6298,11 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
     k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
     for (int i = 0; i < SAMPI_TRY; i++) {
-        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
+        double y = 1.0 + (double)w[i] / (double)SAMPI_MAX_WEIGHT, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
         sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
         sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
     }
-    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
+    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_MAX_WEIGHT / (double)total - 1.0) < 2e-6));
     sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
     return hash;
 }
@@ -6800,7 +6800,7 @@ static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 /* sampi_entropy_of returns the entropy in nats, ln(Z) + s / z. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
-    return sampi_ln(z / (double)SAMPI_ONE) + s / other;
+    return sampi_ln(z / (double)SAMPI_MAX_WEIGHT) + s / other;
 }
 static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
 {
@@ -9448,10 +9448,11 @@ static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS |
    unmasked tokens, for p_less_norm. z is the sum of weights. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
-    double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
+    double ln_z = sampi_ln(z / (double)SAMPI_MAX_WEIGHT), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_P_LESS_NORM) {
-        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* Z (n sum p^2 - 1); 0 for a uniform row */
+        double above = SAMPI_FMA(more / z, n,
+                                 -(z / (double)SAMPI_MAX_WEIGHT)); /* Z (n sum p^2 - 1); 0 for a uniform row */
         if (!(above > 0.0)) return -(double)FLT_MAX;
         down = ln_p + sampi_ln(above / (n - 1.0));
     }
@@ -10086,7 +10087,10 @@ static float sampi_smoothed(double top, double factor, double c, float l)
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
 /* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
-static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
+static double sampi_log_sum(float max, uint64_t z)
+{
+    return (double)max + sampi_ln((double)z / (double)SAMPI_MAX_WEIGHT);
+}
 
 /* Does what sampi_log_softmaxed does, for a tile, in the compiler's vectors. */
 static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
@@ -11113,7 +11117,7 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
 /* Returns the new mu after a token with the distance d = max - l from the maximum was chosen. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
-    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_MAX_WEIGHT));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
@@ -11177,7 +11181,7 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     /* written as an fma, because ptxas would fuse mu - log2 */
-    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu);
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_MAX_WEIGHT), -1.0, (double)mu);
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
@@ -11829,7 +11833,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_steps builds. mirostat
+/* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_members builds. mirostat
    takes precedence over adaptive_target, and adaptive_target over temp, as samp_chain_from_params says. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
@@ -11844,7 +11848,7 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
   samp_params.order names samplers by name or by letter. */
 
 /* Returns the kind with this name, or SAMPI_N_KINDS if there is none. */
-static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
+static SAMPI_COLD sampi_kind sampi_kind_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const char *name = sampi_traits_of((sampi_kind)kind)->names;
@@ -11858,7 +11862,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 }
 
 /* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. */
-static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
+static SAMPI_COLD sampi_kind sampi_kind_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
         if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
@@ -11888,35 +11892,35 @@ static SAMPI_COLD bool sampi_is_one_word(const char *order)
 }
 
 /* The place of a reader in an order of samplers. */
-typedef struct sampi_steps {
+typedef struct sampi_names {
     const samp_params *p;
     const char *text;
     bool letters;
     int row;            /* if text is NULL, or at a "*", the next row of the table */
     const char *others; /* where the text has its "*", or NULL if none was read yet */
-} sampi_steps;
+} sampi_names;
 
 /* Begins to read an order, and decides whether its text has letters or names: "dry" is a name, not the letters d, r and
    y. "dist" is read as a name too, although no order may have it. */
-static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
+static SAMPI_COLD sampi_names sampi_names_of(const samp_params *p)
 {
-    sampi_steps steps = { p, p->order, false, 0, NULL };
-    if (p->order) steps.letters = !strchr(p->order, ';') && !sampi_is_one_word(p->order);
-    return steps;
+    sampi_names names = { p, p->order, false, 0, NULL };
+    if (p->order) names.letters = !strchr(p->order, ';') && !sampi_is_one_word(p->order);
+    return names;
 }
 
 /* Finds the next kind of the default order. */
-static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
+static SAMPI_COLD bool sampi_next_unnamed(sampi_names *names, sampi_kind *kind)
 {
-    while (steps->row < SAMPI_N_KINDS) {
-        *kind = (sampi_kind)steps->row++;
+    while (names->row < SAMPI_N_KINDS) {
+        *kind = (sampi_kind)names->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
         if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
-        const sampi_sampler t = sampi_from_params(steps->p, *kind);
-        bool next = steps->text || !(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t);
-        for (const char *name = steps->text ? steps->p->order : ""; *name && next; name += *name == ';') {
+        const sampi_sampler t = sampi_from_params(names->p, *kind);
+        bool next = names->text || !(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t);
+        for (const char *name = names->text ? names->p->order : ""; *name && next; name += *name == ';') {
             const size_t n = strcspn(name, ";");
-            next = sampi_step_named(name, n) != *kind;
+            next = sampi_kind_named(name, n) != *kind;
             name += n;
         }
         if (next) return true;
@@ -11926,39 +11930,39 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
 
 /* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name, and for a
    letter that came before. */
-static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
+static SAMPI_COLD bool sampi_next_named(sampi_names *names, sampi_kind *kind)
 {
-    if (!steps->text) return sampi_next_default_step(steps, kind);
-    while (*steps->text) {
-        const char *text = steps->text;
-        if (steps->letters) {
-            *kind = strchr(steps->p->order, *text) == text ? sampi_step_lettered(*text) : SAMPI_N_KINDS;
-            steps->text++;
+    if (!names->text) return sampi_next_unnamed(names, kind);
+    while (*names->text) {
+        const char *text = names->text;
+        if (names->letters) {
+            *kind = strchr(names->p->order, *text) == text ? sampi_kind_lettered(*text) : SAMPI_N_KINDS;
+            names->text++;
             return true;
         }
         size_t n = strcspn(text, ";");
-        const bool others = n == 1 && *text == '*' && (!steps->others || steps->others == text);
-        if (others) steps->others = text;
-        if (others && sampi_next_default_step(steps, kind)) return true;
-        if (!others) *kind = sampi_step_named(text, n);
-        steps->text = text + n;
+        const bool others = n == 1 && *text == '*' && (!names->others || names->others == text);
+        if (others) names->others = text;
+        if (others && sampi_next_unnamed(names, kind)) return true;
+        if (!others) *kind = sampi_kind_named(text, n);
+        names->text = text + n;
         if (text[n] == ';' && text[n + 1])
-            steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
+            names->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
         if (!others) return true;
     }
     return false;
 }
 
 /* Returns the first word [*n] of an order that names no sampler, or NULL. */
-static SAMPI_COLD const char *sampi_bad_step(const samp_params *p, size_t *n, bool *infill)
+static SAMPI_COLD const char *sampi_bad_name(const samp_params *p, size_t *n, bool *infill)
 {
-    sampi_steps steps = sampi_steps_of(p);
+    sampi_names names = sampi_names_of(p);
     sampi_kind kind;
     *infill = false;
-    for (const char *word = steps.text; sampi_next_step(&steps, &kind); word = steps.text) {
+    for (const char *word = names.text; sampi_next_named(&names, &kind); word = names.text) {
         *infill = *infill || kind == SAMPI_INFILL;
         if (kind != SAMPI_N_KINDS) continue;
-        if (steps.letters) word = p->order;
+        if (names.letters) word = p->order;
         *n = strcspn(word, ";");
         return word;
     }
@@ -12010,7 +12014,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     if (!bad.status) {
         size_t n;
         bool infill;
-        sampi_require(&bad, !sampi_bad_step(p, &n, &infill), SAMP_E_RANGE, "order");
+        sampi_require(&bad, !sampi_bad_name(p, &n, &infill), SAMP_E_RANGE, "order");
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         int status = sampi_rng_status(p->rng);
         sampi_require(&bad, !status, status, "rng");
@@ -12027,8 +12031,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 }
 
 /* Makes one sampler and adds it to the chain. */
-static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
-                                     const sampi_sampler *dry)
+static SAMPI_COLD int sampi_add_member(samp_sampler *chain, const samp_params *p, sampi_kind kind,
+                                       const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
@@ -12040,14 +12044,14 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 
 /* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the samplers of the
    order, then the sampler that selects. */
-static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
+static SAMPI_COLD int sampi_add_members(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
-    sampi_steps steps = sampi_steps_of(p);
-    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
-    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP, dry);
-    for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
-        status = sampi_add_step(chain, p, kind, dry);
-    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
+    sampi_names names = sampi_names_of(p);
+    int status = sampi_add_member(chain, p, SAMPI_LOGIT_BIAS, dry);
+    if (!status && p->mirostat) status = sampi_add_member(chain, p, SAMPI_TEMP, dry);
+    for (sampi_kind kind; !status && !p->mirostat && sampi_next_named(&names, &kind);)
+        status = sampi_add_member(chain, p, kind, dry);
+    return status ? status : sampi_add_member(chain, p, sampi_selector_of(p), dry);
 }
 
 /* Notes in the chain that a sampler could not be added, and returns the status. */
@@ -12067,7 +12071,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
-        bad = sampi_add_steps(chain, p, dry);
+        bad = sampi_add_members(chain, p, dry);
         if (bad == SAMP_E_NOMEM) {
             samp_free(chain);
             chain = NULL;
@@ -12274,14 +12278,14 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 /* Returns the field with this name, or NULL. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
-    const sampi_kind step = sampi_step_named(name, strlen(name));
+    const sampi_kind named = sampi_kind_named(name, strlen(name));
     const sampi_field *found = NULL;
     for (int kind = SAMPI_N_KINDS; kind-- > 0;) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
         for (size_t i = traits->n_fields; i-- > 0;) {
             const sampi_field *f = &traits->field[i];
             bool settable = kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
-            if (kind == (int)step || (settable && !strcmp(name, f->param))) found = f;
+            if (kind == (int)named || (settable && !strcmp(name, f->param))) found = f;
         }
     }
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
@@ -12415,7 +12419,7 @@ static SAMPI_COLD int sampi_require_order(samp_settings *s, const char *order, c
     bool infill;
     memset(&p, 0, sizeof p);
     p.order = order;
-    const char *word = sampi_bad_step(&p, &n, &infill);
+    const char *word = sampi_bad_name(&p, &n, &infill);
     if (!word) return SAMP_OK;
     while (n > most && most && (word[most] & 0xC0) == 0x80) most--;
     sampi_text t = { s->word, sizeof s->word, 0 };
@@ -12463,7 +12467,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 }
 
 /* Appends the list of samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
-static SAMPI_COLD void sampi_put_steps(sampi_text *t)
+static SAMPI_COLD void sampi_put_names(sampi_text *t)
 {
     const char *between = "";
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -12511,7 +12515,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
             sampi_put_exactly(t, (float)end);
     }
     sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
-    if (f->type == SAMPI_ORDER) sampi_put_steps(t);
+    if (f->type == SAMPI_ORDER) sampi_put_names(t);
 }
 
 /* Writes a setting's value in p; if p is NULL, which values it may have. */
@@ -12611,7 +12615,7 @@ SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, 
     bool infill;
     if (!buf && size) return SAMP_E_NULL;
     if (!status || !field) return samp_error_text(status, field, buf, size);
-    if (!strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
+    if (!strcmp(field, "order")) word = sampi_bad_name(p, &n, &infill);
     if (word) {
         sampi_put(&t, "order: \"");
         while (n--) sampi_put_char(&t, *word++);
@@ -14341,7 +14345,7 @@ static SAMPI_CALLED sampi_range sampi_row_exact(const sampi_row *row, float max,
 static void sampi_row_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
-    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
+    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_MAX_WEIGHT;
     double slack = (double)n + 1.0 + 1e-11 * ((z + z_err) * unit);
     range->z_lo = (z - z_err) * unit - slack;
     range->z_hi = (z + z_err) * unit + slack;
@@ -15756,7 +15760,7 @@ static float sampi_row_logprob_of(float l, float max, double ln_z)
 }
 
 /* Returns the same; z is the sum of all weights. */
-static double sampi_row_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
+static double sampi_row_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_MAX_WEIGHT); }
 static float sampi_row_logprob(float l, float max, uint64_t z)
 {
     return sampi_row_logprob_of(l, max, sampi_row_ln_z(z));
@@ -36357,8 +36361,8 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 /* Does the order contain a temperature? */
 static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 {
-    sampi_steps steps = sampi_steps_of(p);
-    for (sampi_kind kind; sampi_next_step(&steps, &kind);)
+    sampi_names names = sampi_names_of(p);
+    for (sampi_kind kind; sampi_next_named(&names, &kind);)
         if (kind == SAMPI_TEMP_EXT) return true;
     return false;
 }
@@ -38222,7 +38226,8 @@ static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
     t->s = sampi_wire_get(p->fields + 16, 8);
     t->n = sampi_wire_get(p->fields + 24, 8);
     t->mass = sampi_wire_get(p->fields + 32, 8);
-    return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab && t->n <= row->shard->n_vocab && t->mass <= t->z;
+    return t->z >= SAMPI_MAX_WEIGHT && t->before < row->shard->n_vocab && t->n <= row->shard->n_vocab &&
+           t->mass <= t->z;
 }
 
 static bool sampi_take_given(sampi_shard_row *row, const sampi_parcel *p)
@@ -38345,7 +38350,7 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     sums->max = row->max;
     row->has |= SAMPI_ASK_SUMS;
-    return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
+    return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_MAX_WEIGHT;
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
@@ -43654,7 +43659,7 @@ static bool sampi_stamps_allow(const sampi_sampler *s, const sampi_stamps *now, 
 static bool sampi_stamps_add(uint64_t *sum, float best, float l)
 {
     if (!sampi_masked(l)) *sum += sampi_weight(best, l);
-    return *sum > SAMPI_ONE;
+    return *sum > SAMPI_MAX_WEIGHT;
 }
 
 /* Masks a candidate. Returns true, so that the caller notes a change. */

@@ -8,7 +8,7 @@
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
 #define SAMPI_LOG2E    1.4426950408889634074
 #define SAMPI_LN2      0.69314718055994530942
-#define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
+#define SAMPI_MAX_WEIGHT ((uint64_t)1 << 40) /* the weight of the maximum */
 /* 2^52: for 0 <= x < 2^51, the low bits of the double x + 2^52 are round(x) */
 #define SAMPI_INT 4503599627370496.0
 /* 1.5 * 2^52: like SAMPI_INT for a signed x; round(x) is the difference from this constant's bits */

@@ -56,7 +56,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
     return t;
 }
 
-/* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_steps builds. mirostat
+/* Returns the kind of the sampler that selects the token, the last of the chain that sampi_add_members builds. mirostat
    takes precedence over adaptive_target, and adaptive_target over temp, as samp_chain_from_params says. The parameters
    must be valid. */
 static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)

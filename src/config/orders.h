@@ -1,5 +1,5 @@
 /* ---- orders, and the chain from parameters ----
-   samp_params.order names samplers by name or by letter. sampi_steps reads an order and returns one kind after another.
+   samp_params.order names samplers by name or by letter. sampi_names reads an order and returns one kind after another.
    Names and letters are in the table of kinds, so an order can name a new sampler as soon as it has a row. The default
    order is that of the table.
 
@@ -8,7 +8,7 @@
 
 /* Returns the kind with this name, or SAMPI_N_KINDS if there is none. The names of a kind are separated by ';' in the
    table. */
-static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
+static SAMPI_COLD sampi_kind sampi_kind_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const char *name = sampi_traits_of((sampi_kind)kind)->names;
@@ -23,7 +23,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 
 /* Returns the kind with this letter, or SAMPI_N_KINDS if there is none. In the table a kind without a letter has the
    letter 0. */
-static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
+static SAMPI_COLD sampi_kind sampi_kind_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
         if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
@@ -55,37 +55,37 @@ static SAMPI_COLD bool sampi_is_one_word(const char *order)
 /* The place of a reader in an order of samplers. The order's text has names separated by ';', or letters, each at most
    once. The name "*", at most once, is all samplers that the order does not name. If the text is NULL, the order is
    that of the rows of the table of kinds. */
-typedef struct sampi_steps {
+typedef struct sampi_names {
     const samp_params *p;
     const char *text;
     bool letters;
     int row;            /* if text is NULL, or at a "*", the next row of the table */
     const char *others; /* where the text has its "*", or NULL if none was read yet */
-} sampi_steps;
+} sampi_names;
 
 /* Begins to read an order, and decides whether its text has letters or names: "dry" is a name, not the letters d, r and
    y. "dist" is read as a name too, although no order may have it. */
-static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
+static SAMPI_COLD sampi_names sampi_names_of(const samp_params *p)
 {
-    sampi_steps steps = { p, p->order, false, 0, NULL };
-    if (p->order) steps.letters = !strchr(p->order, ';') && !sampi_is_one_word(p->order);
-    return steps;
+    sampi_names names = { p, p->order, false, 0, NULL };
+    if (p->order) names.letters = !strchr(p->order, ';') && !sampi_is_one_word(p->order);
+    return names;
 }
 
 /* Finds the next kind of the default order. Kinds with SAMPI_IF_ON are in this order only if the parameters switch the
    sampler on. Kinds without a letter, and kinds with SAMPI_IF_NAMED, are not in it. At a "*" the order's text leaves out
    those that it names, and the others come on or off. */
-static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
+static SAMPI_COLD bool sampi_next_unnamed(sampi_names *names, sampi_kind *kind)
 {
-    while (steps->row < SAMPI_N_KINDS) {
-        *kind = (sampi_kind)steps->row++;
+    while (names->row < SAMPI_N_KINDS) {
+        *kind = (sampi_kind)names->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
         if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
-        const sampi_sampler t = sampi_from_params(steps->p, *kind);
-        bool next = steps->text || !(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t);
-        for (const char *name = steps->text ? steps->p->order : ""; *name && next; name += *name == ';') {
+        const sampi_sampler t = sampi_from_params(names->p, *kind);
+        bool next = names->text || !(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t);
+        for (const char *name = names->text ? names->p->order : ""; *name && next; name += *name == ';') {
             const size_t n = strcspn(name, ";");
-            next = sampi_step_named(name, n) != *kind;
+            next = sampi_kind_named(name, n) != *kind;
             name += n;
         }
         if (next) return true;
@@ -95,25 +95,25 @@ static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *k
 
 /* Finds the next kind of an order; returns false at the end. *kind is SAMPI_N_KINDS for an unknown name, and for a
    letter that came before. The caller must stop then, because an empty name at the end of the text would be returned
-   again and again. sampi_bad_step stops; sampi_add_steps gets only orders that have been checked. */
-static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
+   again and again. sampi_bad_name stops; sampi_add_members gets only orders that have been checked. */
+static SAMPI_COLD bool sampi_next_named(sampi_names *names, sampi_kind *kind)
 {
-    if (!steps->text) return sampi_next_default_step(steps, kind);
-    while (*steps->text) {
-        const char *text = steps->text;
-        if (steps->letters) {
-            *kind = strchr(steps->p->order, *text) == text ? sampi_step_lettered(*text) : SAMPI_N_KINDS;
-            steps->text++;
+    if (!names->text) return sampi_next_unnamed(names, kind);
+    while (*names->text) {
+        const char *text = names->text;
+        if (names->letters) {
+            *kind = strchr(names->p->order, *text) == text ? sampi_kind_lettered(*text) : SAMPI_N_KINDS;
+            names->text++;
             return true;
         }
         size_t n = strcspn(text, ";");
-        const bool others = n == 1 && *text == '*' && (!steps->others || steps->others == text);
-        if (others) steps->others = text;
-        if (others && sampi_next_default_step(steps, kind)) return true;
-        if (!others) *kind = sampi_step_named(text, n);
-        steps->text = text + n;
+        const bool others = n == 1 && *text == '*' && (!names->others || names->others == text);
+        if (others) names->others = text;
+        if (others && sampi_next_unnamed(names, kind)) return true;
+        if (!others) *kind = sampi_kind_named(text, n);
+        names->text = text + n;
         if (text[n] == ';' && text[n + 1])
-            steps->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
+            names->text++; /* a ';' at the end stays: an empty name follows it, which is an error */
         if (!others) return true;
     }
     return false;
@@ -121,15 +121,15 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 
 /* Returns the first word [*n] of an order that names no sampler, or NULL. If the order has letters, all of it is one
    word. *infill: does the order have infill? */
-static SAMPI_COLD const char *sampi_bad_step(const samp_params *p, size_t *n, bool *infill)
+static SAMPI_COLD const char *sampi_bad_name(const samp_params *p, size_t *n, bool *infill)
 {
-    sampi_steps steps = sampi_steps_of(p);
+    sampi_names names = sampi_names_of(p);
     sampi_kind kind;
     *infill = false;
-    for (const char *word = steps.text; sampi_next_step(&steps, &kind); word = steps.text) {
+    for (const char *word = names.text; sampi_next_named(&names, &kind); word = names.text) {
         *infill = *infill || kind == SAMPI_INFILL;
         if (kind != SAMPI_N_KINDS) continue;
-        if (steps.letters) word = p->order;
+        if (names.letters) word = p->order;
         *n = strcspn(word, ";");
         return word;
     }
@@ -184,7 +184,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     if (!bad.status) {
         size_t n;
         bool infill;
-        sampi_require(&bad, !sampi_bad_step(p, &n, &infill), SAMP_E_RANGE, "order");
+        sampi_require(&bad, !sampi_bad_name(p, &n, &infill), SAMP_E_RANGE, "order");
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         int status = sampi_rng_status(p->rng);
         sampi_require(&bad, !status, status, "rng");
@@ -202,8 +202,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 
 /* Makes one sampler and adds it to the chain. Two errors are possible with valid parameters: missing memory, and
    breakers that are too much for this vocabulary. */
-static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
-                                     const sampi_sampler *dry)
+static SAMPI_COLD int sampi_add_member(samp_sampler *chain, const samp_params *p, sampi_kind kind,
+                                       const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
@@ -216,14 +216,14 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 /* Adds the members of a chain, from valid parameters: logit_bias, which no order can name, then the samplers of the
    order, then the sampler that selects. With mirostat a temperature replaces the samplers of the order, as in
    llama.cpp. `dry` is a sampler that may have the same breakers, which are copied then, or NULL. */
-static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
+static SAMPI_COLD int sampi_add_members(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
-    sampi_steps steps = sampi_steps_of(p);
-    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
-    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP, dry);
-    for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
-        status = sampi_add_step(chain, p, kind, dry);
-    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
+    sampi_names names = sampi_names_of(p);
+    int status = sampi_add_member(chain, p, SAMPI_LOGIT_BIAS, dry);
+    if (!status && p->mirostat) status = sampi_add_member(chain, p, SAMPI_TEMP, dry);
+    for (sampi_kind kind; !status && !p->mirostat && sampi_next_named(&names, &kind);)
+        status = sampi_add_member(chain, p, kind, dry);
+    return status ? status : sampi_add_member(chain, p, sampi_selector_of(p), dry);
 }
 
 /* Notes in the chain that a sampler could not be added, and returns the status. The chain keeps the first such error,
@@ -246,7 +246,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
-        bad = sampi_add_steps(chain, p, dry);
+        bad = sampi_add_members(chain, p, dry);
         if (bad == SAMP_E_NOMEM) {
             samp_free(chain);
             chain = NULL;

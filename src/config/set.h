@@ -8,14 +8,14 @@
    SAMPI_CHAIN_FIELDS. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
-    const sampi_kind step = sampi_step_named(name, strlen(name));
+    const sampi_kind named = sampi_kind_named(name, strlen(name));
     const sampi_field *found = NULL;
     for (int kind = SAMPI_N_KINDS; kind-- > 0;) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
         for (size_t i = traits->n_fields; i-- > 0;) {
             const sampi_field *f = &traits->field[i];
             bool settable = kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
-            if (kind == (int)step || (settable && !strcmp(name, f->param))) found = f;
+            if (kind == (int)named || (settable && !strcmp(name, f->param))) found = f;
         }
     }
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
@@ -151,7 +151,7 @@ static SAMPI_COLD int sampi_require_order(samp_settings *s, const char *order, c
     bool infill;
     memset(&p, 0, sizeof p);
     p.order = order;
-    const char *word = sampi_bad_step(&p, &n, &infill);
+    const char *word = sampi_bad_name(&p, &n, &infill);
     if (!word) return SAMP_OK;
     while (n > most && most && (word[most] & 0xC0) == 0x80) most--;
     sampi_text t = { s->word, sizeof s->word, 0 };

@@ -20,7 +20,7 @@ static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
 }
 
 /* Appends the list of samplers that an order may name, each with its first name and its letter: "top_k k, ...". */
-static SAMPI_COLD void sampi_put_steps(sampi_text *t)
+static SAMPI_COLD void sampi_put_names(sampi_text *t)
 {
     const char *between = "";
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
@@ -68,7 +68,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
             sampi_put_exactly(t, (float)end);
     }
     sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
-    if (f->type == SAMPI_ORDER) sampi_put_steps(t);
+    if (f->type == SAMPI_ORDER) sampi_put_names(t);
 }
 
 /* Writes a setting's value in p; if p is NULL, which values it may have. */
@@ -168,7 +168,7 @@ SAMP_API SAMPI_COLD int samp_params_error_text(const samp_params *p, char *buf, 
     bool infill;
     if (!buf && size) return SAMP_E_NULL;
     if (!status || !field) return samp_error_text(status, field, buf, size);
-    if (!strcmp(field, "order")) word = sampi_bad_step(p, &n, &infill);
+    if (!strcmp(field, "order")) word = sampi_bad_name(p, &n, &infill);
     if (word) {
         sampi_put(&t, "order: \"");
         while (n--) sampi_put_char(&t, *word++);

@@ -35,7 +35,7 @@ static bool sampi_stamps_allow(const sampi_sampler *s, const sampi_stamps *now, 
 static bool sampi_stamps_add(uint64_t *sum, float best, float l)
 {
     if (!sampi_masked(l)) *sum += sampi_weight(best, l);
-    return *sum > SAMPI_ONE;
+    return *sum > SAMPI_MAX_WEIGHT;
 }
 
 /* Masks a candidate. Returns true, so that the caller notes a change. */

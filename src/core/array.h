@@ -363,7 +363,7 @@ static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
    interval that contains z; else it is z. */
 static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
-    return sampi_ln(z / (double)SAMPI_ONE) + s / other;
+    return sampi_ln(z / (double)SAMPI_MAX_WEIGHT) + s / other;
 }
 static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
 {

@@ -140,11 +140,11 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
     k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
     for (int i = 0; i < SAMPI_TRY; i++) {
-        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
+        double y = 1.0 + (double)w[i] / (double)SAMPI_MAX_WEIGHT, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
         sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
         sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
     }
-    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
+    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_MAX_WEIGHT / (double)total - 1.0) < 2e-6));
     sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
     return hash;
 }

@@ -316,7 +316,7 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
         int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
         float x = l[i / SAMPI_W][i % SAMPI_W];
         uint64_t weight = sampi_weight(max, x);
-        e[k][lane] = sampi_exp(max, x) / (double)SAMPI_ONE;
+        e[k][lane] = sampi_exp(max, x) / (double)SAMPI_MAX_WEIGHT;
         w[k][lane] = SAMPI_INT + (double)weight;
         s[k][lane] = SAMPI_INT + (double)sampi_weighted(weight, max, x);
     }
@@ -326,7 +326,7 @@ SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V
    with_s. All results are doubles; w and s have SAMPI_INT added. */
 SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
-    const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
+    const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_MAX_WEIGHT);
     V(d) d[4];
     V(q) doubt = V(exp)(l, V(alld)((double)max), count, d, e);
     SAMPI_UPTO w[k] = V(fmad)(e[k], scale, one);
@@ -371,7 +371,7 @@ SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
-    const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_ONE;
+    const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_MAX_WEIGHT;
     const V(d) low = V(alld)((1.0 - off) / by), high = V(alld)((1.0 + off) / by);
     V(f) q;
     for (size_t i = 0; i < n; i += SAMPI_W) {

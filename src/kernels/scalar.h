@@ -34,7 +34,7 @@ static SAMPI_COLD void sampi_sweep_scalar(const float *x, size_t n, float r, flo
     for (size_t i = 0; i < n; i++) {
         float d = sampi_roundf(x[i] * r) - max;
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
-        double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
+        double e = sampi_exp(0.0f, d) / (double)SAMPI_MAX_WEIGHT;
         *z += e;
         *s = SAMPI_FMA(e, -(double)d, *s);
     }
@@ -96,7 +96,7 @@ static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float 
     for (size_t i = 0; i < n; i++) {
         uint64_t weight = sampi_weight(max, x[i]);
         if (w) w[i] = weight;
-        if (e) e[i] = sampi_exp(max, x[i]) / (double)SAMPI_ONE;
+        if (e) e[i] = sampi_exp(max, x[i]) / (double)SAMPI_MAX_WEIGHT;
         sum += weight;
     }
     return sum;

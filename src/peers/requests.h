@@ -52,8 +52,8 @@ static SAMPI_COLD int sampi_request_penalties(sampi_request_reader *reader)
 /* Does the order contain a temperature? */
 static SAMPI_COLD bool sampi_request_has_temp(const samp_params *p)
 {
-    sampi_steps steps = sampi_steps_of(p);
-    for (sampi_kind kind; sampi_next_step(&steps, &kind);)
+    sampi_names names = sampi_names_of(p);
+    for (sampi_kind kind; sampi_next_named(&names, &kind);)
         if (kind == SAMPI_TEMP_EXT) return true;
     return false;
 }

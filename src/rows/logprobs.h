@@ -11,7 +11,7 @@ static float sampi_row_logprob_of(float l, float max, double ln_z)
 }
 
 /* Returns the same; z is the sum of all weights. */
-static double sampi_row_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_ONE); }
+static double sampi_row_ln_z(uint64_t z) { return sampi_ln((double)z / (double)SAMPI_MAX_WEIGHT); }
 static float sampi_row_logprob(float l, float max, uint64_t z)
 {
     return sampi_row_logprob_of(l, max, sampi_row_ln_z(z));

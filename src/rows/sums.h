@@ -58,7 +58,7 @@ static SAMPI_CALLED sampi_range sampi_row_exact(const sampi_row *row, float max,
 static void sampi_row_widen(sampi_range *range, double z, double s, size_t n)
 {
     double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
-    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
+    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_MAX_WEIGHT;
     double slack = (double)n + 1.0 + 1e-11 * ((z + z_err) * unit);
     range->z_lo = (z - z_err) * unit - slack;
     range->z_hi = (z + z_err) * unit + slack;

@@ -14,10 +14,11 @@ static bool sampi_needs_squares(sampi_kind kind) { return kind == SAMPI_P_LESS |
    both ends of an estimate. */
 static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
-    double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
+    double ln_z = sampi_ln(z / (double)SAMPI_MAX_WEIGHT), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_P_LESS_NORM) {
-        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* Z (n sum p^2 - 1); 0 for a uniform row */
+        double above = SAMPI_FMA(more / z, n,
+                                 -(z / (double)SAMPI_MAX_WEIGHT)); /* Z (n sum p^2 - 1); 0 for a uniform row */
         if (!(above > 0.0)) return -(double)FLT_MAX;
         down = ln_p + sampi_ln(above / (n - 1.0));
     }

@@ -14,7 +14,7 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
    estimate. */
 static float sampi_mirostat_mu(const sampi_mirostat_numbers *of, float mu, double d, double z)
 {
-    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_MAX_WEIGHT));
     return sampi_finite((float)SAMPI_FMA(-(double)of->eta, surprise - (double)of->tau, (double)mu));
 }
 
@@ -81,7 +81,7 @@ static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_arr
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     /* written as an fma, because ptxas would fuse mu - log2 */
-    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu);
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_MAX_WEIGHT), -1.0, (double)mu);
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 

@@ -20,7 +20,10 @@ static float sampi_smoothed(double top, double factor, double c, float l)
 static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
 
 /* Returns the maximum plus ln Z, the logarithm of the sum of e^l. z is the sum of weights. */
-static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
+static double sampi_log_sum(float max, uint64_t z)
+{
+    return (double)max + sampi_ln((double)z / (double)SAMPI_MAX_WEIGHT);
+}
 
 /* Does what sampi_log_softmaxed does, for a tile, in the compiler's vectors. No result can overflow; |all| must be
    below 2^100. */

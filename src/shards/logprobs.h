@@ -180,7 +180,8 @@ static bool sampi_take_best_sums(sampi_shard_row *row, const sampi_parcel *p)
     t->s = sampi_wire_get(p->fields + 16, 8);
     t->n = sampi_wire_get(p->fields + 24, 8);
     t->mass = sampi_wire_get(p->fields + 32, 8);
-    return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab && t->n <= row->shard->n_vocab && t->mass <= t->z;
+    return t->z >= SAMPI_MAX_WEIGHT && t->before < row->shard->n_vocab && t->n <= row->shard->n_vocab &&
+           t->mass <= t->z;
 }
 
 static bool sampi_take_given(sampi_shard_row *row, const sampi_parcel *p)

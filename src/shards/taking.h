@@ -42,7 +42,7 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     sums->max = row->max;
     row->has |= SAMPI_ASK_SUMS;
-    return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
+    return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_MAX_WEIGHT;
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)

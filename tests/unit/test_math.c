@@ -1015,12 +1015,12 @@ TEST(test_quotients_near_the_middle)
         source rng = source_stream(4);
         assert_ok(samp_isa_force(samp_isa_list(i)));
         for (int n = 0; n < TIMES; n++) {
-            double middle = (double)(2 * below(&rng, 1 << 23) + (1 << 24) + 1), z = (double)SAMPI_ONE / middle;
+            double middle = (double)(2 * below(&rng, 1 << 23) + (1 << 24) + 1), z = (double)SAMPI_MAX_WEIGHT / middle;
             for (size_t k = 0; k < SHORT; k++) row[k] = below(&rng, 2) ? 10.0f : -INFINITY, share[k] = row[k] > 0.0f;
             z = sampi_from_bits(sampi_bits(z) + below(&rng, 3) - 1);
             sampi_use()->weights(row, SHORT, 10.0f, NULL, e);
             sampi_use()->probs(row, e, SHORT, 10.0f, z, p);
-            sampi_use()->put(d, SHORT, row, share, z / (double)SAMPI_ONE);
+            sampi_use()->put(d, SHORT, row, share, z / (double)SAMPI_MAX_WEIGHT);
             if (i == 0) memcpy(want[n].p, p, sizeof p), memcpy(want[n].d, d, sizeof d);
             assert_memory_equal(p, want[n].p, SHORT * sizeof *p);
             assert_memory_equal(d, want[n].d, sizeof d);

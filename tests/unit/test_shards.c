@@ -1603,8 +1603,9 @@ static uint64_t other_number(source *s, uint64_t x, size_t n, size_t n_vocab)
     static const uint32_t floats[] = {
         0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff7fffffu, 0x7f7fffffu, 0, 0x41200000u
     };
-    const uint64_t sizes[] = { 0,         1,          n_vocab - 1, n_vocab, n_vocab + 1, SAMPI_ONE - 1,
-                               SAMPI_ONE, UINT64_MAX, x / 2,       2 * x };
+    const uint64_t sizes[] = {
+        0, 1, n_vocab - 1, n_vocab, n_vocab + 1, SAMPI_MAX_WEIGHT - 1, SAMPI_MAX_WEIGHT, UINT64_MAX, x / 2, 2 * x
+    };
     if (n == 3 && percent(s, 50)) return n_vocab + below(s, 3); /* as an id */
     if (percent(s, 30)) return percent(s, 50) ? x + 1 : x - 1;
     return n == 4 && percent(s, 80) ? floats[below(s, TEST_COUNT(floats))] : sizes[below(s, TEST_COUNT(sizes))];
