@@ -125,16 +125,16 @@
    both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2737 gpu/prefix.h                     5264 gpu/device.h
-     153 gpu/api.h                        3123 gpu/choosing.h                   5528 gpu/contexts.h
-     305 gpu/switches.h                   3211 gpu/ending.h                     5701 gpu/steps.h
-     371 gpu/records.h                    3361 gpu/answers.h                    5791 gpu/where.h
-     646 gpu/ptx.h                        4126 samplers/plans.h                 5956 gpu/sending.h
-     695 gpu/elements.h                   4388 gpu/users.h                      6224 gpu/batch.h
-     948 gpu/passes.h                     4484 gpu/logprobs.h                   6521 gpu/results.h
-    1745 gpu/list.h                       4636 gpu/short.h                      6804 gpu/canary.h
-    2383 gpu/left.h                       4808 gpu/advance.h
-    2614 gpu/done.h                       5053 gpu/shapes.h
+       2 gpu/opening.h                    2746 gpu/prefix.h                     5281 gpu/device.h
+     153 gpu/api.h                        3132 gpu/choosing.h                   5540 gpu/contexts.h
+     305 gpu/switches.h                   3220 gpu/ending.h                     5708 gpu/steps.h
+     371 gpu/records.h                    3370 gpu/answers.h                    5798 gpu/where.h
+     646 gpu/ptx.h                        4135 samplers/plans.h                 5963 gpu/sending.h
+     704 gpu/elements.h                   4397 gpu/users.h                      6231 gpu/batch.h
+     957 gpu/passes.h                     4493 gpu/logprobs.h                   6528 gpu/results.h
+    1754 gpu/list.h                       4645 gpu/short.h                      6811 gpu/canary.h
+    2392 gpu/left.h                       4817 gpu/advance.h
+    2623 gpu/done.h                       5062 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -690,6 +690,15 @@ SAMPI_INLINE uint64_t sampi_gpu_of_lane(uint64_t x, uint32_t from)
         SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(high) : "r"(from));
     }
     return (uint64_t)high << 32 | low;
+}
+
+/* Returns the number of bits that are set. */
+SAMPI_INLINE uint32_t sampi_gpu_count_bits(uint32_t x)
+{
+    uint32_t n = 0;
+    if (SAMPI_ON_NVIDIA || !SAMPI_OFFLOAD) return (uint32_t)__builtin_popcount(x);
+    for (int i = 0; i < 32; i++) n += x >> i & 1;
+    return n;
 }
 
 /* ---- src/gpu/elements.h ---- */
@@ -1289,7 +1298,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
         uint32_t n = 0, group = p.first, bits = 0;
         SAMPI_UNROLL(8)
         for (uint32_t i = p.first; i < p.end; i++)
-            n += (uint32_t)__builtin_popcount(wanted[i * SAMPI_WARP + (uint32_t)lane]);
+            n += sampi_gpu_count_bits(wanted[i * SAMPI_WARP + (uint32_t)lane]);
         uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
         /* past the list's end only the count grows */
         for (n = divides || to + n <= SAMP_GPU_LIST ? n : to < SAMP_GPU_LIST ? SAMP_GPU_LIST - to : 0; n; n--, to++) {
@@ -5070,18 +5079,24 @@ enum {
     SAMPI_GPU_BY_CPU
 };
 
+/* What a job was packed from. serial distinguishes chains that had the same address; n_edits counts all changes of a
+   chain, and commit_row records those that it makes itself. n_top [2] are those of log-probabilities, as given and
+   after the chain; -1: none are asked for. */
+typedef struct sampi_gpu_source {
+    const sampi_sampler *chain;
+    size_t serial, n_edits, n_vocab, n_top[2];
+} sampi_gpu_source;
+
 /* The chain of a job. */
 typedef struct sampi_gpu_slot {
-    sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
-    sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
-    size_t serial, n_vocab, n_edits;
+    sampi_gpu_source source;
+    sampi_sampler *last;    /* the chain's last active sampler */
+    sampi_sampler *patcher; /* the sampler whose rules stay on the device, or NULL */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that must accept the token */
     int n_listeners;                              /* their number, or more than SAMPI_GPU_LISTENERS */
     bool draws, custom;                           /* a member of the chain draws; a member is the user's
                                                      sampler */
     bool kept;
-    int32_t n_top[2]; /* n_top of the chain's log-probabilities, as given and after it; -1: none are asked
-                         for */
 } sampi_gpu_slot;
 
 /* A context: one block on the device and one on the host, laid out once. */
@@ -5172,19 +5187,19 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
     return at;
 }
 
-/* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
-   jobs (chains). */
-static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
+/* Returns the bytes of what is sent to the device for a batch, and sets the offsets in it of args, places and jobs
+   (chains). */
+static size_t sampi_gpu_stage_size(samp_gpu *gpu)
 {
-    size_t used = 0, local[3];
-    if (!at) at = local;
+    const size_t rows = gpu->config.max_rows;
+    size_t used = 0;
     sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
     sampi_gpu_reserve(NULL, &used, 2, 16); /* rules and ids both end at a multiple of 16 bytes */
-    at[0] = used;
+    gpu->args_at = used;
     sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
-    at[1] = used;
+    gpu->place_at = used;
     sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_place));
-    at[2] = used;
+    gpu->jobs_at = used;
     sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_job));
     return used;
 }
@@ -5202,10 +5217,11 @@ static size_t sampi_gpu_desk_size(const samp_gpu_config *c)
 /* Returns the bytes per row of what log-probabilities are computed from. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
-/* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
-   stage, logits, masks, teams' args. */
-static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[4])
+/* Lays out the device's block, by gpu->config, and returns its size. base may be NULL, to get the size only. */
+static size_t sampi_gpu_layout(samp_gpu *gpu, char *base)
 {
+    const samp_gpu_config *c = &gpu->config;
+    sampi_gpu_args *a = &gpu->args;
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     const size_t teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
     size_t used = 0;
@@ -5214,7 +5230,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    *zeroed = used; /* the parts from here on are written before they are read */
+    gpu->zeroed = used; /* the parts from here on are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     a->wanted = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
@@ -5242,23 +5258,24 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
                                                             sampi_gpu_basis_size((size_t)c->max_top_logprobs));
 #undef SAMPI_RESERVE
-    at[0] = used;
-    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
-    at[1] = used;
+    gpu->job_at = used;
+    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(gpu), 1);
+    gpu->data_at = used;
     if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows, c->max_vocab * sampi_gpu_element_size(c->dtype));
-    at[2] = used;
+    gpu->mask_at = used;
     sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    at[3] = used;
-    if (c->registered) sampi_gpu_reserve(base, &used, SAMPI_TEAMS_FEW, sizeof(sampi_gpu_args));
+    gpu->near_args = (sampi_gpu_args *)(void *)sampi_gpu_reserve(base, &used, c->registered ? SAMPI_TEAMS_FEW : 0,
+                                                                 sizeof *a);
     return used;
 }
 
 /* Returns what create would take: the layout without a block. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
-    sampi_gpu_args args;
-    size_t zeroed, at[4];
-    return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
+    samp_gpu shape;
+    if (sampi_gpu_check(config)) return 0;
+    shape.config = *config;
+    return sampi_gpu_layout(&shape, NULL);
 }
 
 /* ---- src/gpu/device.h ---- */
@@ -5275,30 +5292,25 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copies n bytes from the host to the device. */
-static int sampi_gpu_put(samp_gpu *gpu, void *to, const void *from, size_t n)
+/* Copies n bytes between host and device. */
+static int sampi_gpu_copy(samp_gpu *gpu, void *to, const void *from, size_t n, int to_device, int from_device)
 {
     gpu->perf.n_copies++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE)
-        return omp_target_memcpy(to, from, n, 0, 0, gpu->device, gpu->host) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
+        return omp_target_memcpy(to, from, n, 0, 0, to_device, from_device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
 #endif
-    (void)gpu;
+    (void)to_device, (void)from_device;
     memcpy(to, from, n);
     return SAMP_OK;
 }
-
-/* Copies n bytes from the device to the host: results, bases of log-probabilities, a list, a row for the CPU. */
+static int sampi_gpu_put(samp_gpu *gpu, void *to, const void *from, size_t n)
+{
+    return sampi_gpu_copy(gpu, to, from, n, gpu->device, gpu->host);
+}
 static int sampi_gpu_get(samp_gpu *gpu, void *to, const void *from, size_t n)
 {
-    gpu->perf.n_copies++;
-#if SAMPI_OFFLOAD
-    if (gpu->mode == SAMPI_GPU_ON_DEVICE)
-        return omp_target_memcpy(to, from, n, 0, 0, gpu->host, gpu->device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
-#endif
-    (void)gpu;
-    memcpy(to, from, n);
-    return SAMP_OK;
+    return sampi_gpu_copy(gpu, to, from, n, gpu->host, gpu->device);
 }
 
 /* ---- registered host memory ----
@@ -5530,13 +5542,14 @@ static void sampi_gpu_launch(samp_gpu *gpu)
   sampi_gpu_open makes a context from a config, with all of its memory on both sides; samp_gpu_free frees it. */
 
 /* Lays out the host's block, which begins with the context itself, so that one SAMP_FREE frees both. */
-static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
+static size_t sampi_gpu_host_layout(samp_gpu *gpu, char *base)
 {
+    const samp_gpu_config *c = &gpu->config;
     const size_t rows = c->max_rows;
     size_t used = 0;
 #define SAMPI_RESERVE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
     sampi_gpu_reserve(base, &used, 1, sizeof *gpu);
-    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
+    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(gpu));
     SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(desk, char, sampi_gpu_desk_size(c) + (c->registered ? SAMPI_GPU_PAGE : 0));
@@ -5601,8 +5614,7 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
 /* Zeroes the beginning of the block, which has the state of rows and teams. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
-    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
-                                                                             supplies the zeros */
+    const size_t step = sampi_gpu_stage_size(gpu); /* the size of the stage, which supplies the zeros */
     int status = SAMP_OK;
     memset(gpu->stage, 0, step);
     memset(gpu->desk, 0, sampi_gpu_desk_size(&gpu->config));
@@ -5615,17 +5627,11 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 /* Makes the device's side of a context: the block, with its beginning zero, and a small one of 256 bytes beside it. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
-    size_t zeroed, at[4], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
-    gpu->block = (char *)sampi_gpu_alloc(gpu, size);
+    gpu->block = (char *)sampi_gpu_alloc(gpu, sampi_gpu_layout(gpu, NULL));
     gpu->keep = sampi_gpu_alloc(gpu, 256);
     if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
-    sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
-    gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
-    gpu->near_args = (sampi_gpu_args *)(void *)(gpu->block + at[3]);
+    sampi_gpu_layout(gpu, gpu->block);
     sampi_gpu_open_desk(gpu);
-    gpu->zeroed = zeroed;
-    sampi_gpu_stage_size(gpu->config.max_rows, at);
-    gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
     gpu->args.place = (const sampi_gpu_place *)(const void *)(gpu->block + gpu->job_at + gpu->place_at);
     gpu->args.job = gpu->block + gpu->job_at + gpu->jobs_at;
     gpu->args.job_size = offsetof(sampi_gpu_job, step);
@@ -5661,7 +5667,8 @@ static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *l
         return NULL;
     }
     samp_gpu shape;
-    size_t size = sampi_gpu_host_layout(config, NULL, &shape);
+    shape.config = *config;
+    size_t size = sampi_gpu_host_layout(&shape, NULL);
     char *base = (char *)SAMP_MALLOC(size);
     if (!base) {
         *result = SAMP_E_NOMEM;
@@ -5669,10 +5676,10 @@ static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *l
     }
     samp_gpu *gpu = (samp_gpu *)(void *)base;
     memset(gpu, 0, sizeof *gpu);
-    sampi_gpu_host_layout(config, base, gpu);
-    memset(gpu->slot, 0,
-           config->max_rows * sizeof *gpu->slot); /* no chain is on the device; the heap may have an old slot */
     gpu->config = *config;
+    sampi_gpu_host_layout(gpu, base);
+    /* no chain is on the device; the heap may have an old slot */
+    memset(gpu->slot, 0, config->max_rows * sizeof *gpu->slot);
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;
@@ -6172,6 +6179,14 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
+/* Returns what a job of this chain is packed from. */
+static sampi_gpu_source sampi_gpu_source_of(const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
+{
+    const int32_t raw = lp ? lp->raw.n_top : -1, processed = lp ? lp->processed.n_top : -1;
+    const sampi_gpu_source source = { s, s->serial, s->n_edits, n_vocab, { (size_t)raw, (size_t)processed } };
+    return source;
+}
+
 /* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
@@ -6188,19 +6203,13 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     job->position = s->position;
     slot->kept = false;
     if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
-    slot->chain = s;
+    slot->source = sampi_gpu_source_of(s, n_vocab, lp);
     slot->last = r->list[r->n - 1];
-    /* sampi_gpu_has compares these in a later batch */
-    slot->serial = s->serial;
-    slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
     /* a row that is not a chain, or has users' samplers, accepts its token by sampi_life_accept, as a whole */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
-    slot->n_vocab = n_vocab;
-    slot->n_top[0] = lp ? lp->raw.n_top : -1;
-    slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
     /* the new jobs are sent as one range from the first to the last; kept jobs in between are sent too */
@@ -6210,14 +6219,12 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
 }
 
 /* Whether the device has this chain, unchanged, as the next job, and with these log-probabilities; divide then packs
-   nothing for it. serial distinguishes chains that had the same address; n_edits counts all changes of a chain, and
-   commit_row records those that it makes itself. */
+   nothing for it. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
-           slot->n_vocab == n_vocab && slot->n_top[0] == (lp ? lp->raw.n_top : -1) &&
-           slot->n_top[1] == (lp ? lp->processed.n_top : -1) &&
+    const sampi_gpu_source source = sampi_gpu_source_of(s, n_vocab, lp);
+    return slot->kept && !memcmp(&source, &slot->source, sizeof source) &&
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
 
@@ -6594,7 +6601,7 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     const sampi_sampler *patcher = slot->patcher;
     sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
     sampi_gpu_step *step = sampi_gpu_selecting(copy);
-    copy->position = slot->chain->position;
+    copy->position = slot->source.chain->position;
     sampi_gpu_follow_last(step, slot->last);
     if (!patcher) return;
     if (patcher->kind == SAMPI_LOGIT_BIAS) { /* the rules of logit_bias move once, from where they were sent */
@@ -6645,7 +6652,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     sampi_life_moved(s);
     s->perf.n_sample++;
     s->perf.n_accept++;
-    slot->n_edits = s->n_edits;
+    slot->source.n_edits = s->n_edits;
     if (slot->kept) sampi_gpu_follow(gpu, job);
     return token;
 }
@@ -6693,12 +6700,12 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
     const sampi_gpu_slot *next = j + 3 < gpu->n_jobs ? &gpu->slot[j + 3] : NULL;
-    if (far) sampi_gpu_prefetch_lines(far->chain, sizeof *far->chain);
+    if (far) sampi_gpu_prefetch_lines(far->source.chain, sizeof *far->source.chain);
     for (int i = 0; far && i < far->n_listeners && i < SAMPI_GPU_LISTENERS; i++)
-        sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->chain);
+        sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->listener[i]);
     if (!next || next->n_listeners > SAMPI_GPU_LISTENERS) return;
-    const sampi_chain *c = &next->chain->u.chain;
-    const sampi_past *past = &next->chain->past;
+    const sampi_chain *c = &next->source.chain->u.chain;
+    const sampi_past *past = &next->source.chain->past;
     sampi_gpu_prefetch_lines(c->prev + c->ring.head, 1);
     if (past->made) sampi_gpu_prefetch_lines(past->word + (size_t)past->width * (size_t)past->next, 1);
     for (int i = 0; i < next->n_listeners; i++) {

@@ -6,13 +6,14 @@
 /* Lays out the host's block, which begins with the context itself, so that one SAMP_FREE frees both. It is called with
    base NULL for the size, then with the block; it writes only gpu's pointers. raw has room for one row, the one that
    the CPU samples. */
-static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
+static size_t sampi_gpu_host_layout(samp_gpu *gpu, char *base)
 {
+    const samp_gpu_config *c = &gpu->config;
     const size_t rows = c->max_rows;
     size_t used = 0;
 #define SAMPI_RESERVE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
     sampi_gpu_reserve(base, &used, 1, sizeof *gpu);
-    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
+    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(gpu));
     SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(desk, char, sampi_gpu_desk_size(c) + (c->registered ? SAMPI_GPU_PAGE : 0));
@@ -79,8 +80,7 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
    whose jobs are lost; so only creation calls it, and start_again, when all slots are forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
-    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* the size of the stage, which
-                                                                             supplies the zeros */
+    const size_t step = sampi_gpu_stage_size(gpu); /* the size of the stage, which supplies the zeros */
     int status = SAMP_OK;
     memset(gpu->stage, 0, step);
     memset(gpu->desk, 0, sampi_gpu_desk_size(&gpu->config));
@@ -96,17 +96,11 @@ static int sampi_gpu_zero(samp_gpu *gpu)
    for steps; the first batch widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu, const samp_gpu *like)
 {
-    size_t zeroed, at[4], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
-    gpu->block = (char *)sampi_gpu_alloc(gpu, size);
+    gpu->block = (char *)sampi_gpu_alloc(gpu, sampi_gpu_layout(gpu, NULL));
     gpu->keep = sampi_gpu_alloc(gpu, 256);
     if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
-    sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
-    gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
-    gpu->near_args = (sampi_gpu_args *)(void *)(gpu->block + at[3]);
+    sampi_gpu_layout(gpu, gpu->block);
     sampi_gpu_open_desk(gpu);
-    gpu->zeroed = zeroed;
-    sampi_gpu_stage_size(gpu->config.max_rows, at);
-    gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
     gpu->args.place = (const sampi_gpu_place *)(const void *)(gpu->block + gpu->job_at + gpu->place_at);
     gpu->args.job = gpu->block + gpu->job_at + gpu->jobs_at;
     gpu->args.job_size = offsetof(sampi_gpu_job, step);
@@ -144,7 +138,8 @@ static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *l
         return NULL;
     }
     samp_gpu shape;
-    size_t size = sampi_gpu_host_layout(config, NULL, &shape);
+    shape.config = *config;
+    size_t size = sampi_gpu_host_layout(&shape, NULL);
     char *base = (char *)SAMP_MALLOC(size);
     if (!base) {
         *result = SAMP_E_NOMEM;
@@ -152,10 +147,10 @@ static samp_gpu *sampi_gpu_open(const samp_gpu_config *config, const samp_gpu *l
     }
     samp_gpu *gpu = (samp_gpu *)(void *)base;
     memset(gpu, 0, sizeof *gpu);
-    sampi_gpu_host_layout(config, base, gpu);
-    memset(gpu->slot, 0,
-           config->max_rows * sizeof *gpu->slot); /* no chain is on the device; the heap may have an old slot */
     gpu->config = *config;
+    sampi_gpu_host_layout(gpu, base);
+    /* no chain is on the device; the heap may have an old slot */
+    memset(gpu->slot, 0, config->max_rows * sizeof *gpu->slot);
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;

@@ -12,32 +12,28 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copies n bytes from the host to the device. Every byte that crosses goes through this function or the next. Both
-   return when the copy is done, so a buffer may be reused at once, and a kernel begins after all copies before it. A
-   copy that fails returns a status; a kernel that fails ends the process. */
-static int sampi_gpu_put(samp_gpu *gpu, void *to, const void *from, size_t n)
+/* Copies n bytes between host and device. Every byte that crosses goes through put, to the device, or get, from it:
+   results, bases of log-probabilities, a list, a row for the CPU. Both return when the copy is done, so a buffer may be
+   reused at once, and a kernel begins after all copies before it. A copy that fails returns a status; a kernel that
+   fails ends the process. */
+static int sampi_gpu_copy(samp_gpu *gpu, void *to, const void *from, size_t n, int to_device, int from_device)
 {
     gpu->perf.n_copies++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE)
-        return omp_target_memcpy(to, from, n, 0, 0, gpu->device, gpu->host) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
+        return omp_target_memcpy(to, from, n, 0, 0, to_device, from_device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
 #endif
-    (void)gpu;
+    (void)to_device, (void)from_device;
     memcpy(to, from, n);
     return SAMP_OK;
 }
-
-/* Copies n bytes from the device to the host: results, bases of log-probabilities, a list, a row for the CPU. */
+static int sampi_gpu_put(samp_gpu *gpu, void *to, const void *from, size_t n)
+{
+    return sampi_gpu_copy(gpu, to, from, n, gpu->device, gpu->host);
+}
 static int sampi_gpu_get(samp_gpu *gpu, void *to, const void *from, size_t n)
 {
-    gpu->perf.n_copies++;
-#if SAMPI_OFFLOAD
-    if (gpu->mode == SAMPI_GPU_ON_DEVICE)
-        return omp_target_memcpy(to, from, n, 0, 0, gpu->host, gpu->device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
-#endif
-    (void)gpu;
-    memcpy(to, from, n);
-    return SAMP_OK;
+    return sampi_gpu_copy(gpu, to, from, n, gpu->host, gpu->device);
 }
 
 /* ---- registered host memory ----

@@ -378,7 +378,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
         uint32_t n = 0, group = p.first, bits = 0;
         SAMPI_UNROLL(8)
         for (uint32_t i = p.first; i < p.end; i++)
-            n += (uint32_t)__builtin_popcount(wanted[i * SAMPI_WARP + (uint32_t)lane]);
+            n += sampi_gpu_count_bits(wanted[i * SAMPI_WARP + (uint32_t)lane]);
         uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
         /* past the list's end only the count grows */
         for (n = divides || to + n <= SAMP_GPU_LIST ? n : to < SAMP_GPU_LIST ? SAMP_GPU_LIST - to : 0; n; n--, to++) {

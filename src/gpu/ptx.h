@@ -51,3 +51,13 @@ SAMPI_INLINE uint64_t sampi_gpu_of_lane(uint64_t x, uint32_t from)
     }
     return (uint64_t)high << 32 | low;
 }
+
+/* Returns the number of bits that are set. For AMD's devices it must not be the builtin: gcc 12 writes an instruction
+   for that which the assembler refuses. */
+SAMPI_INLINE uint32_t sampi_gpu_count_bits(uint32_t x)
+{
+    uint32_t n = 0;
+    if (SAMPI_ON_NVIDIA || !SAMPI_OFFLOAD) return (uint32_t)__builtin_popcount(x);
+    for (int i = 0; i < 32; i++) n += x >> i & 1;
+    return n;
+}

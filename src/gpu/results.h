@@ -80,7 +80,7 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     const sampi_sampler *patcher = slot->patcher;
     sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
     sampi_gpu_step *step = sampi_gpu_selecting(copy);
-    copy->position = slot->chain->position;
+    copy->position = slot->source.chain->position;
     sampi_gpu_follow_last(step, slot->last);
     if (!patcher) return;
     if (patcher->kind == SAMPI_LOGIT_BIAS) { /* the rules of logit_bias move once, from where they were sent */
@@ -135,7 +135,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     sampi_life_moved(s);
     s->perf.n_sample++;
     s->perf.n_accept++;
-    slot->n_edits = s->n_edits;
+    slot->source.n_edits = s->n_edits;
     if (slot->kept) sampi_gpu_follow(gpu, job);
     return token;
 }
@@ -187,12 +187,12 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
     const sampi_gpu_slot *next = j + 3 < gpu->n_jobs ? &gpu->slot[j + 3] : NULL;
-    if (far) sampi_gpu_prefetch_lines(far->chain, sizeof *far->chain);
+    if (far) sampi_gpu_prefetch_lines(far->source.chain, sizeof *far->source.chain);
     for (int i = 0; far && i < far->n_listeners && i < SAMPI_GPU_LISTENERS; i++)
-        sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->chain);
+        sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->listener[i]);
     if (!next || next->n_listeners > SAMPI_GPU_LISTENERS) return;
-    const sampi_chain *c = &next->chain->u.chain;
-    const sampi_past *past = &next->chain->past;
+    const sampi_chain *c = &next->source.chain->u.chain;
+    const sampi_past *past = &next->source.chain->past;
     sampi_gpu_prefetch_lines(c->prev + c->ring.head, 1);
     if (past->made) sampi_gpu_prefetch_lines(past->word + (size_t)past->width * (size_t)past->next, 1);
     for (int i = 0; i < next->n_listeners; i++) {

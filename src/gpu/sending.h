@@ -236,6 +236,14 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
+/* Returns what a job of this chain is packed from. */
+static sampi_gpu_source sampi_gpu_source_of(const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
+{
+    const int32_t raw = lp ? lp->raw.n_top : -1, processed = lp ? lp->processed.n_top : -1;
+    const sampi_gpu_source source = { s, s->serial, s->n_edits, n_vocab, { (size_t)raw, (size_t)processed } };
+    return source;
+}
+
 /* Packs a chain as the next job, with log-probabilities or NULL; returns false if the CPU must sample the row. The
    job's slot records what was sent. A chain is kept if the device can update it by itself: it runs there as a whole,
    without users' samplers, and its rules, if any, are those that the device can update. */
@@ -254,19 +262,13 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     job->position = s->position;
     slot->kept = false;
     if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
-    slot->chain = s;
+    slot->source = sampi_gpu_source_of(s, n_vocab, lp);
     slot->last = r->list[r->n - 1];
-    /* sampi_gpu_has compares these in a later batch */
-    slot->serial = s->serial;
-    slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
     /* a row that is not a chain, or has users' samplers, accepts its token by sampi_life_accept, as a whole */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
-    slot->n_vocab = n_vocab;
-    slot->n_top[0] = lp ? lp->raw.n_top : -1;
-    slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
     /* the new jobs are sent as one range from the first to the last; kept jobs in between are sent too */
@@ -276,14 +278,12 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
 }
 
 /* Whether the device has this chain, unchanged, as the next job, and with these log-probabilities; divide then packs
-   nothing for it. serial distinguishes chains that had the same address; n_edits counts all changes of a chain, and
-   commit_row records those that it makes itself. Rules that were sent with a batch are lost after it, unless a token
-   has moved them to the row's own place. */
+   nothing for it. Rules that were sent with a batch are lost after it, unless a token has moved them to the row's own
+   place. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
-           slot->n_vocab == n_vocab && slot->n_top[0] == (lp ? lp->raw.n_top : -1) &&
-           slot->n_top[1] == (lp ? lp->processed.n_top : -1) &&
+    const sampi_gpu_source source = sampi_gpu_source_of(s, n_vocab, lp);
+    return slot->kept && !memcmp(&source, &slot->source, sizeof source) &&
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }

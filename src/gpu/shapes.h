@@ -26,20 +26,26 @@ enum {
     SAMPI_GPU_BY_CPU
 };
 
-/* The chain of a job. If it is kept, the device's copy is valid as long as serial and n_edits are the chain's: the row
-   of a later batch then begins without anything being sent. (A chain within a chain is never kept, because changes by
-   the outer one are not counted.) */
+/* What a job was packed from. serial distinguishes chains that had the same address; n_edits counts all changes of a
+   chain, and commit_row records those that it makes itself. n_top [2] are those of log-probabilities, as given and after
+   the chain; -1: none are asked for. */
+typedef struct sampi_gpu_source {
+    const sampi_sampler *chain;
+    size_t serial, n_edits, n_vocab, n_top[2];
+} sampi_gpu_source;
+
+/* The chain of a job. If it is kept, the device's copy is valid as long as the source is the same: the row of a later
+   batch then begins without anything being sent. (A chain within a chain is never kept, because changes by the outer one
+   are not counted.) */
 typedef struct sampi_gpu_slot {
-    sampi_sampler *chain, *last; /* the chain, NULL if none; its last active sampler */
-    sampi_sampler *patcher;      /* the sampler whose rules stay on the device, or NULL */
-    size_t serial, n_vocab, n_edits;
+    sampi_gpu_source source;
+    sampi_sampler *last;    /* the chain's last active sampler */
+    sampi_sampler *patcher; /* the sampler whose rules stay on the device, or NULL */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that must accept the token */
     int n_listeners;                              /* their number, or more than SAMPI_GPU_LISTENERS */
     bool draws, custom;                           /* a member of the chain draws; a member is the user's
                                                      sampler */
     bool kept;
-    int32_t n_top[2]; /* n_top of the chain's log-probabilities, as given and after it; -1: none are asked
-                         for */
 } sampi_gpu_slot;
 
 /* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows], row_of, called,
@@ -134,21 +140,21 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
     return at;
 }
 
-/* Returns the bytes of what is sent to the device for a batch; at, if not NULL, gets the offsets of args, places and
-   jobs (chains). Rules and their ids end where the args begin, and are as long as the batch needs, so that one copy
-   sends everything. The host's stage and the device's part of the block both have this layout, so an offset is valid
-   for both. */
-static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
+/* Returns the bytes of what is sent to the device for a batch, and sets the offsets in it of args, places and jobs
+   (chains). Rules and their ids end where the args begin, and are as long as the batch needs, so that one copy sends
+   everything. The host's stage and the device's part of the block both have this layout, so an offset is valid for
+   both. */
+static size_t sampi_gpu_stage_size(samp_gpu *gpu)
 {
-    size_t used = 0, local[3];
-    if (!at) at = local;
+    const size_t rows = gpu->config.max_rows;
+    size_t used = 0;
     sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
     sampi_gpu_reserve(NULL, &used, 2, 16); /* rules and ids both end at a multiple of 16 bytes */
-    at[0] = used;
+    gpu->args_at = used;
     sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
-    at[1] = used;
+    gpu->place_at = used;
     sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_place));
-    at[2] = used;
+    gpu->jobs_at = used;
     sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_job));
     return used;
 }
@@ -170,12 +176,15 @@ static size_t sampi_gpu_desk_size(const samp_gpu_config *c)
    numbers. */
 static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
-/* Lays out the device's block. *zeroed gets the number of bytes at its beginning that must be zero; at, the offsets of
-   stage, logits, masks, teams' args. Returns its size. base may be NULL, to get the sizes only. The function stores the device's
-   addresses in `a`; it writes nothing to the block itself, which the host cannot access. Each context calls it once, so
-   its addresses are the same for all batches. The zeros distinguish a new row from one that is being run. */
-static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[4])
+/* Lays out the device's block, by gpu->config, and returns its size. base may be NULL, to get the size only. The
+   function sets the device's addresses in gpu->args, the offsets of stage, logits and masks, and the number of bytes at
+   the beginning that must be zero; it writes nothing to the block itself, which the host cannot access. Each context
+   calls it once, so its addresses are the same for all batches. The zeros distinguish a new row from one that is being
+   run. */
+static size_t sampi_gpu_layout(samp_gpu *gpu, char *base)
 {
+    const samp_gpu_config *c = &gpu->config;
+    sampi_gpu_args *a = &gpu->args;
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     const size_t teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
     size_t used = 0;
@@ -184,7 +193,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    *zeroed = used; /* the parts from here on are written before they are read */
+    gpu->zeroed = used; /* the parts from here on are written before they are read */
     a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
     a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     a->wanted = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
@@ -212,21 +221,22 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
                                                             sampi_gpu_basis_size((size_t)c->max_top_logprobs));
 #undef SAMPI_RESERVE
-    at[0] = used;
-    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
-    at[1] = used;
+    gpu->job_at = used;
+    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(gpu), 1);
+    gpu->data_at = used;
     if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows, c->max_vocab * sampi_gpu_element_size(c->dtype));
-    at[2] = used;
+    gpu->mask_at = used;
     sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
-    at[3] = used;
-    if (c->registered) sampi_gpu_reserve(base, &used, SAMPI_TEAMS_FEW, sizeof(sampi_gpu_args));
+    gpu->near_args = (sampi_gpu_args *)(void *)sampi_gpu_reserve(base, &used, c->registered ? SAMPI_TEAMS_FEW : 0,
+                                                                 sizeof *a);
     return used;
 }
 
 /* Returns what create would take: the layout without a block. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
-    sampi_gpu_args args;
-    size_t zeroed, at[4];
-    return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
+    samp_gpu shape;
+    if (sampi_gpu_check(config)) return 0;
+    shape.config = *config;
+    return sampi_gpu_layout(&shape, NULL);
 }
