@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10905 watermark/draw.h                27900 grammar/waiting.h
-     327 api/config.h                    11110 samplers/mirostat.h             28213 grammar/repeated.h
-     358 api/types.h                     11322 samplers/adaptive_p.h           28291 grammar/room.h
-     680 api/missing.h                   11471 samplers/ras.h                  28684 grammar/sampler.h
-     694 api/old_names.h                 11534 samplers/replay.h               28940 grammar/warming.h
-     708 api/sample.h                    11572 samplers/custom.h               29182 grammar/forced.h
-     910 api/chains.h                    11621 config/describe.h               29388 grammar/hooks.h
-    1216 api/samplers.h                  11789 config/from_params.h            29509 schema/head.h
-    1610 api/gumbel.h                    11846 config/orders.h                 29725 schema/errors.h
-    1639 api/operator.h                  12107 config/numbers.h                29841 schema/collections.h
-    1698 api/kv.h                        12274 config/set.h                    29878 schema/references.h
-    1895 api/llama_cpp.h                 12450 config/texts.h                  30201 schema/strings.h
-    1943 api/text_error.h                12629 config/settings.h               30267 schema/numbers.h
-    1962 api/grammar.h                   12744 life/rollback.h                 30489 schema/sets.h
-    2340 api/shards.h                    12983 life/chain.h                    30771 schema/formats.h
-    2453 api/peers.h                     13281 life/members.h                  31127 schema/scalars.h
-    2599 api/drafts.h                    13391 life/update.h                   31454 schema/styles.h
-    2758 api/constraints.h               13562 life/copy.h                     31612 schema/goals.h
-    3161 api/watermark.h                 13731 rows/row.h                      31920 schema/tagged.h
-    3334 api/stop.h                      13931 rows/reserve.h                  31994 schema/alternatives.h
-    3474 api/vocab.h                     14011 rows/pieces.h                   32548 schema/objects.h
-    3517 api/search.h                    14120 rows/compact.h                  33178 schema/arrays.h
-    3699 api/parts.h                     14300 rows/sums.h                     33543 schema/satisfiable.h
-    3751 base/switches.h                 14431 rows/changes.h                  33713 schema/whole.h
-    4054 base/random.h                   14508 rows/cuts.h                     33896 tags/head.h
-    4074 base/mt19937.h                  14970 rows/typical.h                  34025 tags/words.h
-    4146 base/exact.h                    15280 rows/tail_free.h                34142 tags/inside.h
-    4363 base/bits128.h                  15348 rows/selecting.h                34286 tags/formats.h
-    4439 base/elements.h                 15492 rows/mirostat.h                 34739 tags/models.h
-    4565 watermark/colours.h             15572 watermark/rows.h                34988 grammar/grammars.h
-    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35056 peers/head.h
-    4644 kernels/contract.h              15751 rows/logprobs.h                 35153 peers/values.h
-    4730 kernels/scalar.h                15897 rows/support.h                  35578 peers/llama_server.h
-    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35647 peers/stops.h
-    4943 kernels/sets.h                  16060 run/apply.h                     35693 peers/wishes.h
-    4992 kernels/vectors.h               16126 run/writing.h                   35740 peers/fields.h
-    5073 kernels/avx512.h                16226 run/arrays.h                    36006 peers/tables.h
-    5156 kernels/avx2.h                  16314 run/walk.h                      36310 peers/requests.h
-    5218 kernels/sse2.h                  16422 run/again.h                     36514 vocab/pieces.h
-    5233 kernels/neon.h                  16494 run/finish.h                    36674 vocab/tokenizer_json.h
-    5254 kernels/wasm.h                  16519 run/draw.h                      36892 vocab/gguf.h
-    5268 kernels/generic.h               16607 run/sample.h                    37062 shards/head.h
-    5288 kernels/shared.h                16742 run/explain.h                   37148 shards/bytes.h
-    5412 kernels/passes.h                16857 watermark/making.h              37245 shards/merging.h
-    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37492 shards/row.h
-    6148 kernels/check.h                 17136 watermark/detect.h              37615 shards/answers.h
-    6170 kernels/dispatch.h              17361 run/verify.h                    38053 shards/logprobs.h
-    6369 core/thresholds.h               17466 run/batch.h                     38312 shards/taking.h
-    6464 core/array.h                    17652 run/replay.h                    38449 shards/asking.h
-    6879 core/table.h                    17737 run/guide.h                     38579 shards/prefix.h
-    7050 core/windows.h                  17778 life/state.h                    38802 shards/plans.h
-    7138 constraints/record.h            17939 operator/weights.h              39248 samplers/plans.h
-    7207 watermark/record.h              18014 operator/search.h               39510 shards/way.h
-    7226 rows/work.h                     18145 operator/run.h                  39656 shards/memory.h
-    7259 life/past.h                     18305 kv/cells.h                      39719 shards/batch.h
-    7318 core/record.h                   18329 kv/making.h                     40118 drafts/head.h
-    7478 core/plans.h                    18543 kv/slot.h                       40169 drafts/block.h
-    7504 core/fields.h                   18675 kv/sequences.h                  40351 drafts/tree.h
-    7598 core/owners.h                   18805 kv/data.h                       40474 drafts/relaxed.h
-    7665 core/mt19937.h                  18934 kv/update.h                     40555 drafts/ngram.h
-    7720 core/no_mt19937.h               19047 kv/state.h                      40691 search/head.h
-    7744 core/making.h                   19246 llama_cpp/functions.h           40898 search/rows.h
-    7921 core/streams.h                  19308 llama_cpp/object.h              40981 search/states.h
-    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41068 search/beams.h
-    8045 samplers/llama_cpp.h            19436 text/reading.h                  41451 search/unmask.h
-    8184 samplers/logit_bias.h           19542 text/strings.h                  41597 text/automaton.h
-    8258 samplers/patch.h                19640 text/values.h                   41668 grammar/patterns.h
-    8306 samplers/penalties.h            19794 text/documents.h                41814 constraints/automaton.h
-    8448 samplers/dry.h                  19867 grammar/head.h                  41853 constraints/making.h
-    8980 samplers/cut.h                  19871 grammar/tree.h                  42104 constraints/sampler.h
-    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42177 constraints/constructors.h
-    9136 samplers/top_k.h                21028 grammar/places.h                42545 constraints/patterns.h
-    9191 samplers/tail_free.h            21211 grammar/finishing.h             42635 constraints/looking.h
-    9308 samplers/typical.h              21523 grammar/reading.h               42705 constraints/thinking.h
-    9369 samplers/top_p.h                21615 grammar/gbnf.h                  42936 constraints/schedule.h
-    9405 samplers/min_p.h                21911 grammar/unicode.h               43019 constraints/accepting.h
-    9441 samplers/by_sums.h              22121 grammar/regex.h                 43196 constraints/drawing.h
-    9571 samplers/top_h.h                22588 grammar/derivatives.h           43435 constraints/state.h
-    9621 samplers/min_k.h                23311 grammar/searching.h             43500 constraints/kind.h
-    9680 samplers/xtc.h                  23599 grammar/vocabulary.h            43559 constraints/top_p_decay.h
-    9793 samplers/infill.h               24053 grammar/triggers.h              43626 constraints/timestamps.h
-    9900 samplers/temperature.h          24531 grammar/matcher.h               43810 constraints/accessors.h
-   10069 samplers/smoothing.h            24846 grammar/cache.h                 43917 stop/head.h
-   10153 samplers/softmax.h              25130 grammar/moving.h                43982 stop/search.h
-   10182 samplers/drafted.h              25583 grammar/visits.h                44103 stop/making.h
-   10207 samplers/greedy.h               25874 grammar/states.h                44260 stop/text.h
-   10237 samplers/choose.h               26052 grammar/unique.h                44412 stop/patterns.h
-   10315 samplers/ratio.h                26216 grammar/items.h                 44484 stop/settings.h
-   10379 samplers/draw.h                 26351 grammar/masks.h                 44515 core/kinds.h
-   10470 samplers/dist.h                 26599 grammar/runs.h                  44557 base/restore.h
-   10496 samplers/gumbel.h               26815 grammar/entries.h               44570 api/license.h
-   10606 watermark/function.h            27425 grammar/accepting.h
-   10719 watermark/text.h                27794 grammar/history.h
+       2 api/opening.h                   10905 watermark/draw.h                27909 grammar/waiting.h
+     327 api/config.h                    11110 samplers/mirostat.h             28222 grammar/repeated.h
+     358 api/types.h                     11322 samplers/adaptive_p.h           28300 grammar/room.h
+     680 api/missing.h                   11471 samplers/ras.h                  28693 grammar/sampler.h
+     694 api/old_names.h                 11534 samplers/replay.h               28949 grammar/warming.h
+     708 api/sample.h                    11572 samplers/custom.h               29191 grammar/forced.h
+     910 api/chains.h                    11621 config/describe.h               29397 grammar/hooks.h
+    1216 api/samplers.h                  11789 config/from_params.h            29518 schema/head.h
+    1610 api/gumbel.h                    11846 config/orders.h                 29734 schema/errors.h
+    1639 api/operator.h                  12107 config/numbers.h                29850 schema/collections.h
+    1698 api/kv.h                        12274 config/set.h                    29887 schema/references.h
+    1895 api/llama_cpp.h                 12450 config/texts.h                  30210 schema/strings.h
+    1943 api/text_error.h                12629 config/settings.h               30276 schema/numbers.h
+    1962 api/grammar.h                   12744 life/rollback.h                 30498 schema/sets.h
+    2340 api/shards.h                    12983 life/chain.h                    30780 schema/formats.h
+    2453 api/peers.h                     13281 life/members.h                  31136 schema/scalars.h
+    2599 api/drafts.h                    13391 life/update.h                   31463 schema/styles.h
+    2758 api/constraints.h               13562 life/copy.h                     31621 schema/goals.h
+    3161 api/watermark.h                 13731 rows/row.h                      31929 schema/tagged.h
+    3334 api/stop.h                      13931 rows/reserve.h                  32003 schema/alternatives.h
+    3474 api/vocab.h                     14011 rows/pieces.h                   32557 schema/objects.h
+    3517 api/search.h                    14120 rows/compact.h                  33187 schema/arrays.h
+    3699 api/parts.h                     14300 rows/sums.h                     33552 schema/satisfiable.h
+    3751 base/switches.h                 14431 rows/changes.h                  33722 schema/whole.h
+    4054 base/random.h                   14508 rows/cuts.h                     33905 tags/head.h
+    4074 base/mt19937.h                  14970 rows/typical.h                  34034 tags/words.h
+    4146 base/exact.h                    15280 rows/tail_free.h                34151 tags/inside.h
+    4363 base/bits128.h                  15348 rows/selecting.h                34295 tags/formats.h
+    4439 base/elements.h                 15492 rows/mirostat.h                 34748 tags/models.h
+    4565 watermark/colours.h             15572 watermark/rows.h                34997 grammar/grammars.h
+    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35065 peers/head.h
+    4644 kernels/contract.h              15751 rows/logprobs.h                 35162 peers/values.h
+    4730 kernels/scalar.h                15897 rows/support.h                  35587 peers/llama_server.h
+    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35656 peers/stops.h
+    4943 kernels/sets.h                  16060 run/apply.h                     35702 peers/wishes.h
+    4992 kernels/vectors.h               16126 run/writing.h                   35749 peers/fields.h
+    5073 kernels/avx512.h                16226 run/arrays.h                    36015 peers/tables.h
+    5156 kernels/avx2.h                  16314 run/walk.h                      36319 peers/requests.h
+    5218 kernels/sse2.h                  16422 run/again.h                     36523 vocab/pieces.h
+    5233 kernels/neon.h                  16494 run/finish.h                    36683 vocab/tokenizer_json.h
+    5254 kernels/wasm.h                  16519 run/draw.h                      36901 vocab/gguf.h
+    5268 kernels/generic.h               16607 run/sample.h                    37071 shards/head.h
+    5288 kernels/shared.h                16742 run/explain.h                   37157 shards/bytes.h
+    5412 kernels/passes.h                16857 watermark/making.h              37254 shards/merging.h
+    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37501 shards/row.h
+    6148 kernels/check.h                 17136 watermark/detect.h              37624 shards/answers.h
+    6170 kernels/dispatch.h              17361 run/verify.h                    38062 shards/logprobs.h
+    6369 core/thresholds.h               17466 run/batch.h                     38321 shards/taking.h
+    6464 core/array.h                    17652 run/replay.h                    38458 shards/asking.h
+    6879 core/table.h                    17737 run/guide.h                     38588 shards/prefix.h
+    7050 core/windows.h                  17778 life/state.h                    38811 shards/plans.h
+    7138 constraints/record.h            17939 operator/weights.h              39257 samplers/plans.h
+    7207 watermark/record.h              18014 operator/search.h               39519 shards/way.h
+    7226 rows/work.h                     18145 operator/run.h                  39665 shards/memory.h
+    7259 life/past.h                     18305 kv/cells.h                      39728 shards/batch.h
+    7318 core/record.h                   18329 kv/making.h                     40127 drafts/head.h
+    7478 core/plans.h                    18543 kv/slot.h                       40178 drafts/block.h
+    7504 core/fields.h                   18675 kv/sequences.h                  40360 drafts/tree.h
+    7598 core/owners.h                   18805 kv/data.h                       40483 drafts/relaxed.h
+    7665 core/mt19937.h                  18934 kv/update.h                     40564 drafts/ngram.h
+    7720 core/no_mt19937.h               19047 kv/state.h                      40700 search/head.h
+    7744 core/making.h                   19246 llama_cpp/functions.h           40907 search/rows.h
+    7921 core/streams.h                  19308 llama_cpp/object.h              40990 search/states.h
+    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41077 search/beams.h
+    8045 samplers/llama_cpp.h            19436 text/reading.h                  41460 search/unmask.h
+    8184 samplers/logit_bias.h           19542 text/strings.h                  41606 text/automaton.h
+    8258 samplers/patch.h                19640 text/values.h                   41677 grammar/patterns.h
+    8306 samplers/penalties.h            19794 text/documents.h                41823 constraints/automaton.h
+    8448 samplers/dry.h                  19867 grammar/head.h                  41862 constraints/making.h
+    8980 samplers/cut.h                  19871 grammar/tree.h                  42113 constraints/sampler.h
+    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42186 constraints/constructors.h
+    9136 samplers/top_k.h                21028 grammar/places.h                42554 constraints/patterns.h
+    9191 samplers/tail_free.h            21211 grammar/finishing.h             42644 constraints/looking.h
+    9308 samplers/typical.h              21523 grammar/reading.h               42714 constraints/thinking.h
+    9369 samplers/top_p.h                21615 grammar/gbnf.h                  42945 constraints/schedule.h
+    9405 samplers/min_p.h                21911 grammar/unicode.h               43028 constraints/accepting.h
+    9441 samplers/by_sums.h              22121 grammar/regex.h                 43205 constraints/drawing.h
+    9571 samplers/top_h.h                22588 grammar/derivatives.h           43444 constraints/state.h
+    9621 samplers/min_k.h                23311 grammar/searching.h             43509 constraints/kind.h
+    9680 samplers/xtc.h                  23599 grammar/vocabulary.h            43568 constraints/top_p_decay.h
+    9793 samplers/infill.h               24053 grammar/triggers.h              43635 constraints/timestamps.h
+    9900 samplers/temperature.h          24531 grammar/matcher.h               43819 constraints/accessors.h
+   10069 samplers/smoothing.h            24857 grammar/cache.h                 43926 stop/head.h
+   10153 samplers/softmax.h              25141 grammar/moving.h                43991 stop/search.h
+   10182 samplers/drafted.h              25594 grammar/visits.h                44112 stop/making.h
+   10207 samplers/greedy.h               25885 grammar/states.h                44269 stop/text.h
+   10237 samplers/choose.h               26063 grammar/unique.h                44421 stop/patterns.h
+   10315 samplers/ratio.h                26227 grammar/items.h                 44493 stop/settings.h
+   10379 samplers/draw.h                 26362 grammar/masks.h                 44524 core/kinds.h
+   10470 samplers/dist.h                 26610 grammar/runs.h                  44566 base/restore.h
+   10496 samplers/gumbel.h               26826 grammar/entries.h               44579 api/license.h
+   10606 watermark/function.h            27434 grammar/accepting.h
+   10719 watermark/text.h                27803 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -24614,11 +24614,10 @@ typedef struct sampi_level {
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
    root: the grammar's state, the bytes that UTF-8 expects next (sampi_grammar_plain_next), the kinds and the number of
-   the characters so far, and the state's run (runs.h) if it is known or worth computing. */
+   the characters so far, and the state's run (sampi_grammar_run_word) if it is known or worth computing. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
-    uint32_t kinds, length, run_kinds;
-    int32_t run_reach;
+    uint32_t kinds, length, run;
     int32_t usual; /* as in sampi_level */
 } sampi_plain_level;
 
@@ -24823,22 +24822,34 @@ static sampi_edge *sampi_grammar_edge_at(const sampi_matcher *m, int32_t i)
 }
 static const sampi_entry *sampi_grammar_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
 
+/* A state's run in 32 bits: its kinds, the reach and 1 (0: the run is not known; SAMPI_ENDLESS: no end) from bit 16 on,
+   explored, stops. */
+enum { SAMPI_ENDLESS = 0x3fff };
+static uint32_t sampi_grammar_run_word(const sampi_matcher *m, int32_t state, bool keep)
+{
+    return (uint32_t)SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->run[keep]);
+}
+
+/* Returns whether n characters of these kinds are within a run. */
+static bool sampi_grammar_within_run(uint32_t kinds, uint32_t n, uint32_t word)
+{
+    return !(kinds & ~word) && n < (word >> 16 & SAMPI_ENDLESS);
+}
+
 static sampi_free_run sampi_grammar_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
-    enum { ENDLESS = 0x3fff };
-    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->run[keep]);
-    const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
-    sampi_free_run run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
+    const uint32_t word = sampi_grammar_run_word(m, state, keep);
+    const int32_t reach = (int32_t)(word >> 16 & SAMPI_ENDLESS);
+    sampi_free_run run = { word & 0xffff, reach == SAMPI_ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
                            word >> 31 != 0 };
     return run;
 }
 /* Keeps a state's run. All reaches that are longer than any token mean the same. */
 static void sampi_grammar_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
 {
-    enum { ENDLESS = 0x3fff };
-    const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
-                           : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
-                                                     : (uint32_t)(run.reach + 1);
+    const uint32_t reach = run.reach == INT32_MAX          ? (uint32_t)SAMPI_ENDLESS
+                           : run.reach > SAMPI_ENDLESS - 2 ? (uint32_t)SAMPI_ENDLESS - 1
+                                                           : (uint32_t)(run.reach + 1);
     SAMPI_INT_PUT(&sampi_grammar_dfa_state_at(m, state)->run[keep],
                   (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }
@@ -26931,7 +26942,7 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
             i += size;
             continue;
         }
-        if (before->expects == 0 && (sampi_grammar_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+        if (before->expects == 0 && (sampi_grammar_within_run(all_kinds, all_n, before->run) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_grammar_entry_widen(m, entry);
             if (!inside && entry->bits) sampi_grammar_set_below(m, i, entry->bits, true);
@@ -26972,12 +26983,10 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
         here->expects = sampi_grammar_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
         here->length = before->length + n;
-        here->run_kinds = 0;
-        here->run_reach = 0;
-        if (here->expects == 0 && size > 1 && (size > 8 || sampi_grammar_run_at(m, next, keep).reach >= 0)) {
-            const sampi_free_run run = sampi_grammar_run_of(m, next, keep, false);
-            here->run_kinds = run.kinds;
-            here->run_reach = run.reach;
+        here->run = here->expects == 0 && size > 1 ? sampi_grammar_run_word(m, next, keep) : 0;
+        if (here->run == 0 && here->expects == 0 && size > 8) {
+            sampi_grammar_run_of(m, next, keep, false);
+            here->run = sampi_grammar_run_word(m, next, keep);
         }
         if (i >= first && !m->d.status) sampi_grammar_entry_take(m, entry, head);
         i++;

@@ -125,7 +125,7 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
             i += size;
             continue;
         }
-        if (before->expects == 0 && (sampi_grammar_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+        if (before->expects == 0 && (sampi_grammar_within_run(all_kinds, all_n, before->run) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_grammar_entry_widen(m, entry);
             if (!inside && entry->bits) sampi_grammar_set_below(m, i, entry->bits, true);
@@ -166,12 +166,10 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
         here->expects = sampi_grammar_plain_next(before->expects, byte);
         here->kinds = before->kinds | kind;
         here->length = before->length + n;
-        here->run_kinds = 0;
-        here->run_reach = 0;
-        if (here->expects == 0 && size > 1 && (size > 8 || sampi_grammar_run_at(m, next, keep).reach >= 0)) {
-            const sampi_free_run run = sampi_grammar_run_of(m, next, keep, false);
-            here->run_kinds = run.kinds;
-            here->run_reach = run.reach;
+        here->run = here->expects == 0 && size > 1 ? sampi_grammar_run_word(m, next, keep) : 0;
+        if (here->run == 0 && here->expects == 0 && size > 8) {
+            sampi_grammar_run_of(m, next, keep, false);
+            here->run = sampi_grammar_run_word(m, next, keep);
         }
         if (i >= first && !m->d.status) sampi_grammar_entry_take(m, entry, head);
         i++;

@@ -115,11 +115,10 @@ typedef struct sampi_level {
 
 /* One level of the walk over the plain tokens (tokens of whole, ordinary characters), for one node on the path from the
    root: the grammar's state, the bytes that UTF-8 expects next (sampi_grammar_plain_next), the kinds and the number
-   of the characters so far, and the state's run (runs.h) if it is known or worth computing. */
+   of the characters so far, and the state's run (sampi_grammar_run_word) if it is known or worth computing. */
 typedef struct sampi_plain_level {
     int32_t state, expects;
-    uint32_t kinds, length, run_kinds;
-    int32_t run_reach;
+    uint32_t kinds, length, run;
     int32_t usual; /* as in sampi_level */
 } sampi_plain_level;
 
@@ -329,22 +328,34 @@ static sampi_edge *sampi_grammar_edge_at(const sampi_matcher *m, int32_t i)
 }
 static const sampi_entry *sampi_grammar_entry_at(const sampi_matcher *m, int32_t i) { return m->cache->entries + i; }
 
+/* A state's run in 32 bits: its kinds, the reach and 1 (0: the run is not known; SAMPI_ENDLESS: no end) from bit 16 on,
+   explored, stops. */
+enum { SAMPI_ENDLESS = 0x3fff };
+static uint32_t sampi_grammar_run_word(const sampi_matcher *m, int32_t state, bool keep)
+{
+    return (uint32_t)SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->run[keep]);
+}
+
+/* Returns whether n characters of these kinds are within a run. */
+static bool sampi_grammar_within_run(uint32_t kinds, uint32_t n, uint32_t word)
+{
+    return !(kinds & ~word) && n < (word >> 16 & SAMPI_ENDLESS);
+}
+
 static sampi_free_run sampi_grammar_run_at(const sampi_matcher *m, int32_t state, bool keep)
 {
-    enum { ENDLESS = 0x3fff };
-    const uint32_t word = (uint32_t)SAMPI_INT_GET(&sampi_grammar_dfa_state_at(m, state)->run[keep]);
-    const int32_t reach = (int32_t)(word >> 16 & ENDLESS);
-    sampi_free_run run = { word & 0xffff, reach == ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
+    const uint32_t word = sampi_grammar_run_word(m, state, keep);
+    const int32_t reach = (int32_t)(word >> 16 & SAMPI_ENDLESS);
+    sampi_free_run run = { word & 0xffff, reach == SAMPI_ENDLESS ? INT32_MAX : reach - 1, (word >> 30 & 1) != 0,
                            word >> 31 != 0 };
     return run;
 }
 /* Keeps a state's run. All reaches that are longer than any token mean the same. */
 static void sampi_grammar_run_put(const sampi_matcher *m, int32_t state, bool keep, sampi_free_run run)
 {
-    enum { ENDLESS = 0x3fff };
-    const uint32_t reach = run.reach == INT32_MAX    ? (uint32_t)ENDLESS
-                           : run.reach > ENDLESS - 2 ? (uint32_t)ENDLESS - 1
-                                                     : (uint32_t)(run.reach + 1);
+    const uint32_t reach = run.reach == INT32_MAX          ? (uint32_t)SAMPI_ENDLESS
+                           : run.reach > SAMPI_ENDLESS - 2 ? (uint32_t)SAMPI_ENDLESS - 1
+                                                           : (uint32_t)(run.reach + 1);
     SAMPI_INT_PUT(&sampi_grammar_dfa_state_at(m, state)->run[keep],
                   (int32_t)(run.kinds | reach << 16 | (uint32_t)run.explored << 30 | (uint32_t)run.stops << 31));
 }
