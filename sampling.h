@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10905 watermark/draw.h                27909 grammar/waiting.h
-     327 api/config.h                    11110 samplers/mirostat.h             28222 grammar/repeated.h
-     358 api/types.h                     11322 samplers/adaptive_p.h           28300 grammar/room.h
-     680 api/missing.h                   11471 samplers/ras.h                  28693 grammar/sampler.h
-     694 api/old_names.h                 11534 samplers/replay.h               28949 grammar/warming.h
-     708 api/sample.h                    11572 samplers/custom.h               29191 grammar/forced.h
-     910 api/chains.h                    11621 config/describe.h               29397 grammar/hooks.h
-    1216 api/samplers.h                  11789 config/from_params.h            29518 schema/head.h
-    1610 api/gumbel.h                    11846 config/orders.h                 29734 schema/errors.h
-    1639 api/operator.h                  12107 config/numbers.h                29850 schema/collections.h
-    1698 api/kv.h                        12274 config/set.h                    29887 schema/references.h
-    1895 api/llama_cpp.h                 12450 config/texts.h                  30210 schema/strings.h
-    1943 api/text_error.h                12629 config/settings.h               30276 schema/numbers.h
-    1962 api/grammar.h                   12744 life/rollback.h                 30498 schema/sets.h
-    2340 api/shards.h                    12983 life/chain.h                    30780 schema/formats.h
-    2453 api/peers.h                     13281 life/members.h                  31136 schema/scalars.h
-    2599 api/drafts.h                    13391 life/update.h                   31463 schema/styles.h
-    2758 api/constraints.h               13562 life/copy.h                     31621 schema/goals.h
-    3161 api/watermark.h                 13731 rows/row.h                      31929 schema/tagged.h
-    3334 api/stop.h                      13931 rows/reserve.h                  32003 schema/alternatives.h
-    3474 api/vocab.h                     14011 rows/pieces.h                   32557 schema/objects.h
-    3517 api/search.h                    14120 rows/compact.h                  33187 schema/arrays.h
-    3699 api/parts.h                     14300 rows/sums.h                     33552 schema/satisfiable.h
-    3751 base/switches.h                 14431 rows/changes.h                  33722 schema/whole.h
-    4054 base/random.h                   14508 rows/cuts.h                     33905 tags/head.h
-    4074 base/mt19937.h                  14970 rows/typical.h                  34034 tags/words.h
-    4146 base/exact.h                    15280 rows/tail_free.h                34151 tags/inside.h
-    4363 base/bits128.h                  15348 rows/selecting.h                34295 tags/formats.h
-    4439 base/elements.h                 15492 rows/mirostat.h                 34748 tags/models.h
-    4565 watermark/colours.h             15572 watermark/rows.h                34997 grammar/grammars.h
-    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35065 peers/head.h
-    4644 kernels/contract.h              15751 rows/logprobs.h                 35162 peers/values.h
-    4730 kernels/scalar.h                15897 rows/support.h                  35587 peers/llama_server.h
-    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35656 peers/stops.h
-    4943 kernels/sets.h                  16060 run/apply.h                     35702 peers/wishes.h
-    4992 kernels/vectors.h               16126 run/writing.h                   35749 peers/fields.h
-    5073 kernels/avx512.h                16226 run/arrays.h                    36015 peers/tables.h
-    5156 kernels/avx2.h                  16314 run/walk.h                      36319 peers/requests.h
-    5218 kernels/sse2.h                  16422 run/again.h                     36523 vocab/pieces.h
-    5233 kernels/neon.h                  16494 run/finish.h                    36683 vocab/tokenizer_json.h
-    5254 kernels/wasm.h                  16519 run/draw.h                      36901 vocab/gguf.h
-    5268 kernels/generic.h               16607 run/sample.h                    37071 shards/head.h
-    5288 kernels/shared.h                16742 run/explain.h                   37157 shards/bytes.h
-    5412 kernels/passes.h                16857 watermark/making.h              37254 shards/merging.h
-    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37501 shards/row.h
-    6148 kernels/check.h                 17136 watermark/detect.h              37624 shards/answers.h
-    6170 kernels/dispatch.h              17361 run/verify.h                    38062 shards/logprobs.h
-    6369 core/thresholds.h               17466 run/batch.h                     38321 shards/taking.h
-    6464 core/array.h                    17652 run/replay.h                    38458 shards/asking.h
-    6879 core/table.h                    17737 run/guide.h                     38588 shards/prefix.h
-    7050 core/windows.h                  17778 life/state.h                    38811 shards/plans.h
-    7138 constraints/record.h            17939 operator/weights.h              39257 samplers/plans.h
-    7207 watermark/record.h              18014 operator/search.h               39519 shards/way.h
-    7226 rows/work.h                     18145 operator/run.h                  39665 shards/memory.h
-    7259 life/past.h                     18305 kv/cells.h                      39728 shards/batch.h
-    7318 core/record.h                   18329 kv/making.h                     40127 drafts/head.h
-    7478 core/plans.h                    18543 kv/slot.h                       40178 drafts/block.h
-    7504 core/fields.h                   18675 kv/sequences.h                  40360 drafts/tree.h
-    7598 core/owners.h                   18805 kv/data.h                       40483 drafts/relaxed.h
-    7665 core/mt19937.h                  18934 kv/update.h                     40564 drafts/ngram.h
-    7720 core/no_mt19937.h               19047 kv/state.h                      40700 search/head.h
-    7744 core/making.h                   19246 llama_cpp/functions.h           40907 search/rows.h
-    7921 core/streams.h                  19308 llama_cpp/object.h              40990 search/states.h
-    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41077 search/beams.h
-    8045 samplers/llama_cpp.h            19436 text/reading.h                  41460 search/unmask.h
-    8184 samplers/logit_bias.h           19542 text/strings.h                  41606 text/automaton.h
-    8258 samplers/patch.h                19640 text/values.h                   41677 grammar/patterns.h
-    8306 samplers/penalties.h            19794 text/documents.h                41823 constraints/automaton.h
-    8448 samplers/dry.h                  19867 grammar/head.h                  41862 constraints/making.h
-    8980 samplers/cut.h                  19871 grammar/tree.h                  42113 constraints/sampler.h
-    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42186 constraints/constructors.h
-    9136 samplers/top_k.h                21028 grammar/places.h                42554 constraints/patterns.h
-    9191 samplers/tail_free.h            21211 grammar/finishing.h             42644 constraints/looking.h
-    9308 samplers/typical.h              21523 grammar/reading.h               42714 constraints/thinking.h
-    9369 samplers/top_p.h                21615 grammar/gbnf.h                  42945 constraints/schedule.h
-    9405 samplers/min_p.h                21911 grammar/unicode.h               43028 constraints/accepting.h
-    9441 samplers/by_sums.h              22121 grammar/regex.h                 43205 constraints/drawing.h
-    9571 samplers/top_h.h                22588 grammar/derivatives.h           43444 constraints/state.h
-    9621 samplers/min_k.h                23311 grammar/searching.h             43509 constraints/kind.h
-    9680 samplers/xtc.h                  23599 grammar/vocabulary.h            43568 constraints/top_p_decay.h
-    9793 samplers/infill.h               24053 grammar/triggers.h              43635 constraints/timestamps.h
-    9900 samplers/temperature.h          24531 grammar/matcher.h               43819 constraints/accessors.h
-   10069 samplers/smoothing.h            24857 grammar/cache.h                 43926 stop/head.h
-   10153 samplers/softmax.h              25141 grammar/moving.h                43991 stop/search.h
-   10182 samplers/drafted.h              25594 grammar/visits.h                44112 stop/making.h
-   10207 samplers/greedy.h               25885 grammar/states.h                44269 stop/text.h
-   10237 samplers/choose.h               26063 grammar/unique.h                44421 stop/patterns.h
-   10315 samplers/ratio.h                26227 grammar/items.h                 44493 stop/settings.h
-   10379 samplers/draw.h                 26362 grammar/masks.h                 44524 core/kinds.h
-   10470 samplers/dist.h                 26610 grammar/runs.h                  44566 base/restore.h
-   10496 samplers/gumbel.h               26826 grammar/entries.h               44579 api/license.h
-   10606 watermark/function.h            27434 grammar/accepting.h
-   10719 watermark/text.h                27803 grammar/history.h
+       2 api/opening.h                   10905 watermark/draw.h                27911 grammar/waiting.h
+     327 api/config.h                    11110 samplers/mirostat.h             28224 grammar/repeated.h
+     358 api/types.h                     11322 samplers/adaptive_p.h           28302 grammar/room.h
+     680 api/missing.h                   11471 samplers/ras.h                  28695 grammar/sampler.h
+     694 api/old_names.h                 11534 samplers/replay.h               28951 grammar/warming.h
+     708 api/sample.h                    11572 samplers/custom.h               29193 grammar/forced.h
+     910 api/chains.h                    11621 config/describe.h               29399 grammar/hooks.h
+    1216 api/samplers.h                  11789 config/from_params.h            29520 schema/head.h
+    1610 api/gumbel.h                    11846 config/orders.h                 29736 schema/errors.h
+    1639 api/operator.h                  12107 config/numbers.h                29852 schema/collections.h
+    1698 api/kv.h                        12274 config/set.h                    29889 schema/references.h
+    1895 api/llama_cpp.h                 12450 config/texts.h                  30212 schema/strings.h
+    1943 api/text_error.h                12629 config/settings.h               30278 schema/numbers.h
+    1962 api/grammar.h                   12744 life/rollback.h                 30500 schema/sets.h
+    2340 api/shards.h                    12983 life/chain.h                    30782 schema/formats.h
+    2453 api/peers.h                     13281 life/members.h                  31138 schema/scalars.h
+    2599 api/drafts.h                    13391 life/update.h                   31465 schema/styles.h
+    2758 api/constraints.h               13562 life/copy.h                     31623 schema/goals.h
+    3161 api/watermark.h                 13731 rows/row.h                      31931 schema/tagged.h
+    3334 api/stop.h                      13931 rows/reserve.h                  32005 schema/alternatives.h
+    3474 api/vocab.h                     14011 rows/pieces.h                   32559 schema/objects.h
+    3517 api/search.h                    14120 rows/compact.h                  33189 schema/arrays.h
+    3699 api/parts.h                     14300 rows/sums.h                     33554 schema/satisfiable.h
+    3751 base/switches.h                 14431 rows/changes.h                  33724 schema/whole.h
+    4054 base/random.h                   14508 rows/cuts.h                     33907 tags/head.h
+    4074 base/mt19937.h                  14970 rows/typical.h                  34036 tags/words.h
+    4146 base/exact.h                    15280 rows/tail_free.h                34153 tags/inside.h
+    4363 base/bits128.h                  15348 rows/selecting.h                34297 tags/formats.h
+    4439 base/elements.h                 15492 rows/mirostat.h                 34750 tags/models.h
+    4565 watermark/colours.h             15572 watermark/rows.h                34999 grammar/grammars.h
+    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35067 peers/head.h
+    4644 kernels/contract.h              15751 rows/logprobs.h                 35164 peers/values.h
+    4730 kernels/scalar.h                15897 rows/support.h                  35589 peers/llama_server.h
+    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35658 peers/stops.h
+    4943 kernels/sets.h                  16060 run/apply.h                     35704 peers/wishes.h
+    4992 kernels/vectors.h               16126 run/writing.h                   35751 peers/fields.h
+    5073 kernels/avx512.h                16226 run/arrays.h                    36017 peers/tables.h
+    5156 kernels/avx2.h                  16314 run/walk.h                      36321 peers/requests.h
+    5218 kernels/sse2.h                  16422 run/again.h                     36525 vocab/pieces.h
+    5233 kernels/neon.h                  16494 run/finish.h                    36685 vocab/tokenizer_json.h
+    5254 kernels/wasm.h                  16519 run/draw.h                      36903 vocab/gguf.h
+    5268 kernels/generic.h               16607 run/sample.h                    37073 shards/head.h
+    5288 kernels/shared.h                16742 run/explain.h                   37159 shards/bytes.h
+    5412 kernels/passes.h                16857 watermark/making.h              37256 shards/merging.h
+    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37503 shards/row.h
+    6148 kernels/check.h                 17136 watermark/detect.h              37626 shards/answers.h
+    6170 kernels/dispatch.h              17361 run/verify.h                    38064 shards/logprobs.h
+    6369 core/thresholds.h               17466 run/batch.h                     38323 shards/taking.h
+    6464 core/array.h                    17652 run/replay.h                    38460 shards/asking.h
+    6879 core/table.h                    17737 run/guide.h                     38590 shards/prefix.h
+    7050 core/windows.h                  17778 life/state.h                    38813 shards/plans.h
+    7138 constraints/record.h            17939 operator/weights.h              39259 samplers/plans.h
+    7207 watermark/record.h              18014 operator/search.h               39521 shards/way.h
+    7226 rows/work.h                     18145 operator/run.h                  39667 shards/memory.h
+    7259 life/past.h                     18305 kv/cells.h                      39730 shards/batch.h
+    7318 core/record.h                   18329 kv/making.h                     40129 drafts/head.h
+    7478 core/plans.h                    18543 kv/slot.h                       40180 drafts/block.h
+    7504 core/fields.h                   18675 kv/sequences.h                  40362 drafts/tree.h
+    7598 core/owners.h                   18805 kv/data.h                       40485 drafts/relaxed.h
+    7665 core/mt19937.h                  18934 kv/update.h                     40566 drafts/ngram.h
+    7720 core/no_mt19937.h               19047 kv/state.h                      40702 search/head.h
+    7744 core/making.h                   19246 llama_cpp/functions.h           40909 search/rows.h
+    7921 core/streams.h                  19308 llama_cpp/object.h              40992 search/states.h
+    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41079 search/beams.h
+    8045 samplers/llama_cpp.h            19436 text/reading.h                  41462 search/unmask.h
+    8184 samplers/logit_bias.h           19542 text/strings.h                  41608 text/automaton.h
+    8258 samplers/patch.h                19640 text/values.h                   41679 grammar/patterns.h
+    8306 samplers/penalties.h            19794 text/documents.h                41825 constraints/automaton.h
+    8448 samplers/dry.h                  19867 grammar/head.h                  41864 constraints/making.h
+    8980 samplers/cut.h                  19871 grammar/tree.h                  42115 constraints/sampler.h
+    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42188 constraints/constructors.h
+    9136 samplers/top_k.h                21028 grammar/places.h                42556 constraints/patterns.h
+    9191 samplers/tail_free.h            21211 grammar/finishing.h             42646 constraints/looking.h
+    9308 samplers/typical.h              21523 grammar/reading.h               42716 constraints/thinking.h
+    9369 samplers/top_p.h                21615 grammar/gbnf.h                  42947 constraints/schedule.h
+    9405 samplers/min_p.h                21911 grammar/unicode.h               43030 constraints/accepting.h
+    9441 samplers/by_sums.h              22121 grammar/regex.h                 43207 constraints/drawing.h
+    9571 samplers/top_h.h                22588 grammar/derivatives.h           43446 constraints/state.h
+    9621 samplers/min_k.h                23313 grammar/searching.h             43511 constraints/kind.h
+    9680 samplers/xtc.h                  23601 grammar/vocabulary.h            43570 constraints/top_p_decay.h
+    9793 samplers/infill.h               24055 grammar/triggers.h              43637 constraints/timestamps.h
+    9900 samplers/temperature.h          24533 grammar/matcher.h               43821 constraints/accessors.h
+   10069 samplers/smoothing.h            24859 grammar/cache.h                 43928 stop/head.h
+   10153 samplers/softmax.h              25143 grammar/moving.h                43993 stop/search.h
+   10182 samplers/drafted.h              25596 grammar/visits.h                44114 stop/making.h
+   10207 samplers/greedy.h               25887 grammar/states.h                44271 stop/text.h
+   10237 samplers/choose.h               26065 grammar/unique.h                44423 stop/patterns.h
+   10315 samplers/ratio.h                26229 grammar/items.h                 44495 stop/settings.h
+   10379 samplers/draw.h                 26364 grammar/masks.h                 44526 core/kinds.h
+   10470 samplers/dist.h                 26612 grammar/runs.h                  44568 base/restore.h
+   10496 samplers/gumbel.h               26828 grammar/entries.h               44581 api/license.h
+   10606 watermark/function.h            27436 grammar/accepting.h
+   10719 watermark/text.h                27805 grammar/history.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -22810,9 +22810,11 @@ static void sampi_grammar_drop_contained(sampi_deriver *d, sampi_node *n, int32_
     for (int32_t i = 0, covers = 0; i < count && covers < COVERS; i++) {
         if (n[i] == SAMPI_NEVER || !sampi_grammar_cover_of(&d->tree, n[i], &cover)) continue;
         covers++;
+        const bool everything = sampi_grammar_is_everything(&d->tree, n[i]);
         for (int32_t k = 0; k < count; k++) {
             const int32_t patience = cover.patience = 64;
-            if (n[k] != cover.whole && n[k] != SAMPI_NEVER && sampi_grammar_is_covered(&d->tree, n[k], &cover))
+            if (n[k] != cover.whole && n[k] != SAMPI_NEVER &&
+                (everything || sampi_grammar_is_covered(&d->tree, n[k], &cover)))
                 n[k] = SAMPI_NEVER;
             sampi_grammar_charge(d, (patience - cover.patience) / 4);
         }

@@ -229,9 +229,11 @@ static void sampi_grammar_drop_contained(sampi_deriver *d, sampi_node *n, int32_
     for (int32_t i = 0, covers = 0; i < count && covers < COVERS; i++) {
         if (n[i] == SAMPI_NEVER || !sampi_grammar_cover_of(&d->tree, n[i], &cover)) continue;
         covers++;
+        const bool everything = sampi_grammar_is_everything(&d->tree, n[i]);
         for (int32_t k = 0; k < count; k++) {
             const int32_t patience = cover.patience = 64;
-            if (n[k] != cover.whole && n[k] != SAMPI_NEVER && sampi_grammar_is_covered(&d->tree, n[k], &cover))
+            if (n[k] != cover.whole && n[k] != SAMPI_NEVER &&
+                (everything || sampi_grammar_is_covered(&d->tree, n[k], &cover)))
                 n[k] = SAMPI_NEVER;
             sampi_grammar_charge(d, (patience - cover.patience) / 4);
         }
