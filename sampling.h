@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10905 watermark/draw.h                27911 grammar/waiting.h
-     327 api/config.h                    11110 samplers/mirostat.h             28224 grammar/repeated.h
-     358 api/types.h                     11322 samplers/adaptive_p.h           28302 grammar/room.h
-     680 api/missing.h                   11471 samplers/ras.h                  28695 grammar/sampler.h
-     694 api/old_names.h                 11534 samplers/replay.h               28951 grammar/warming.h
-     708 api/sample.h                    11572 samplers/custom.h               29193 grammar/forced.h
-     910 api/chains.h                    11621 config/describe.h               29399 grammar/hooks.h
-    1216 api/samplers.h                  11789 config/from_params.h            29520 schema/head.h
-    1610 api/gumbel.h                    11846 config/orders.h                 29736 schema/errors.h
-    1639 api/operator.h                  12107 config/numbers.h                29852 schema/collections.h
-    1698 api/kv.h                        12274 config/set.h                    29889 schema/references.h
-    1895 api/llama_cpp.h                 12450 config/texts.h                  30212 schema/strings.h
-    1943 api/text_error.h                12629 config/settings.h               30278 schema/numbers.h
-    1962 api/grammar.h                   12744 life/rollback.h                 30500 schema/sets.h
-    2340 api/shards.h                    12983 life/chain.h                    30782 schema/formats.h
-    2453 api/peers.h                     13281 life/members.h                  31138 schema/scalars.h
-    2599 api/drafts.h                    13391 life/update.h                   31465 schema/styles.h
-    2758 api/constraints.h               13562 life/copy.h                     31623 schema/goals.h
-    3161 api/watermark.h                 13731 rows/row.h                      31931 schema/tagged.h
-    3334 api/stop.h                      13931 rows/reserve.h                  32005 schema/alternatives.h
-    3474 api/vocab.h                     14011 rows/pieces.h                   32559 schema/objects.h
-    3517 api/search.h                    14120 rows/compact.h                  33189 schema/arrays.h
-    3699 api/parts.h                     14300 rows/sums.h                     33554 schema/satisfiable.h
-    3751 base/switches.h                 14431 rows/changes.h                  33724 schema/whole.h
-    4054 base/random.h                   14508 rows/cuts.h                     33907 tags/head.h
-    4074 base/mt19937.h                  14970 rows/typical.h                  34036 tags/words.h
-    4146 base/exact.h                    15280 rows/tail_free.h                34153 tags/inside.h
-    4363 base/bits128.h                  15348 rows/selecting.h                34297 tags/formats.h
-    4439 base/elements.h                 15492 rows/mirostat.h                 34750 tags/models.h
-    4565 watermark/colours.h             15572 watermark/rows.h                34999 grammar/grammars.h
-    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35067 peers/head.h
-    4644 kernels/contract.h              15751 rows/logprobs.h                 35164 peers/values.h
-    4730 kernels/scalar.h                15897 rows/support.h                  35589 peers/llama_server.h
-    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35658 peers/stops.h
-    4943 kernels/sets.h                  16060 run/apply.h                     35704 peers/wishes.h
-    4992 kernels/vectors.h               16126 run/writing.h                   35751 peers/fields.h
-    5073 kernels/avx512.h                16226 run/arrays.h                    36017 peers/tables.h
-    5156 kernels/avx2.h                  16314 run/walk.h                      36321 peers/requests.h
-    5218 kernels/sse2.h                  16422 run/again.h                     36525 vocab/pieces.h
-    5233 kernels/neon.h                  16494 run/finish.h                    36685 vocab/tokenizer_json.h
-    5254 kernels/wasm.h                  16519 run/draw.h                      36903 vocab/gguf.h
-    5268 kernels/generic.h               16607 run/sample.h                    37073 shards/head.h
-    5288 kernels/shared.h                16742 run/explain.h                   37159 shards/bytes.h
-    5412 kernels/passes.h                16857 watermark/making.h              37256 shards/merging.h
-    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37503 shards/row.h
-    6148 kernels/check.h                 17136 watermark/detect.h              37626 shards/answers.h
-    6170 kernels/dispatch.h              17361 run/verify.h                    38064 shards/logprobs.h
-    6369 core/thresholds.h               17466 run/batch.h                     38323 shards/taking.h
-    6464 core/array.h                    17652 run/replay.h                    38460 shards/asking.h
-    6879 core/table.h                    17737 run/guide.h                     38590 shards/prefix.h
-    7050 core/windows.h                  17778 life/state.h                    38813 shards/plans.h
-    7138 constraints/record.h            17939 operator/weights.h              39259 samplers/plans.h
-    7207 watermark/record.h              18014 operator/search.h               39521 shards/way.h
-    7226 rows/work.h                     18145 operator/run.h                  39667 shards/memory.h
-    7259 life/past.h                     18305 kv/cells.h                      39730 shards/batch.h
-    7318 core/record.h                   18329 kv/making.h                     40129 drafts/head.h
-    7478 core/plans.h                    18543 kv/slot.h                       40180 drafts/block.h
-    7504 core/fields.h                   18675 kv/sequences.h                  40362 drafts/tree.h
-    7598 core/owners.h                   18805 kv/data.h                       40485 drafts/relaxed.h
-    7665 core/mt19937.h                  18934 kv/update.h                     40566 drafts/ngram.h
-    7720 core/no_mt19937.h               19047 kv/state.h                      40702 search/head.h
-    7744 core/making.h                   19246 llama_cpp/functions.h           40909 search/rows.h
-    7921 core/streams.h                  19308 llama_cpp/object.h              40992 search/states.h
-    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41079 search/beams.h
-    8045 samplers/llama_cpp.h            19436 text/reading.h                  41462 search/unmask.h
-    8184 samplers/logit_bias.h           19542 text/strings.h                  41608 text/automaton.h
-    8258 samplers/patch.h                19640 text/values.h                   41679 grammar/patterns.h
-    8306 samplers/penalties.h            19794 text/documents.h                41825 constraints/automaton.h
-    8448 samplers/dry.h                  19867 grammar/head.h                  41864 constraints/making.h
-    8980 samplers/cut.h                  19871 grammar/tree.h                  42115 constraints/sampler.h
-    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42188 constraints/constructors.h
-    9136 samplers/top_k.h                21028 grammar/places.h                42556 constraints/patterns.h
-    9191 samplers/tail_free.h            21211 grammar/finishing.h             42646 constraints/looking.h
-    9308 samplers/typical.h              21523 grammar/reading.h               42716 constraints/thinking.h
-    9369 samplers/top_p.h                21615 grammar/gbnf.h                  42947 constraints/schedule.h
-    9405 samplers/min_p.h                21911 grammar/unicode.h               43030 constraints/accepting.h
-    9441 samplers/by_sums.h              22121 grammar/regex.h                 43207 constraints/drawing.h
-    9571 samplers/top_h.h                22588 grammar/derivatives.h           43446 constraints/state.h
-    9621 samplers/min_k.h                23313 grammar/searching.h             43511 constraints/kind.h
-    9680 samplers/xtc.h                  23601 grammar/vocabulary.h            43570 constraints/top_p_decay.h
-    9793 samplers/infill.h               24055 grammar/triggers.h              43637 constraints/timestamps.h
-    9900 samplers/temperature.h          24533 grammar/matcher.h               43821 constraints/accessors.h
-   10069 samplers/smoothing.h            24859 grammar/cache.h                 43928 stop/head.h
-   10153 samplers/softmax.h              25143 grammar/moving.h                43993 stop/search.h
-   10182 samplers/drafted.h              25596 grammar/visits.h                44114 stop/making.h
-   10207 samplers/greedy.h               25887 grammar/states.h                44271 stop/text.h
-   10237 samplers/choose.h               26065 grammar/unique.h                44423 stop/patterns.h
-   10315 samplers/ratio.h                26229 grammar/items.h                 44495 stop/settings.h
-   10379 samplers/draw.h                 26364 grammar/masks.h                 44526 core/kinds.h
-   10470 samplers/dist.h                 26612 grammar/runs.h                  44568 base/restore.h
-   10496 samplers/gumbel.h               26828 grammar/entries.h               44581 api/license.h
-   10606 watermark/function.h            27436 grammar/accepting.h
-   10719 watermark/text.h                27805 grammar/history.h
+       2 api/opening.h                   10905 watermark/draw.h                28218 grammar/history.h
+     327 api/config.h                    11110 samplers/mirostat.h             28324 grammar/waiting.h
+     358 api/types.h                     11322 samplers/adaptive_p.h           28637 grammar/repeated.h
+     680 api/missing.h                   11471 samplers/ras.h                  28715 grammar/room.h
+     694 api/old_names.h                 11534 samplers/replay.h               29108 grammar/sampler.h
+     708 api/sample.h                    11572 samplers/custom.h               29364 grammar/warming.h
+     910 api/chains.h                    11621 config/describe.h               29606 grammar/forced.h
+    1216 api/samplers.h                  11789 config/from_params.h            29812 grammar/hooks.h
+    1610 api/gumbel.h                    11846 config/orders.h                 29933 schema/head.h
+    1639 api/operator.h                  12107 config/numbers.h                30149 schema/errors.h
+    1698 api/kv.h                        12274 config/set.h                    30265 schema/collections.h
+    1895 api/llama_cpp.h                 12450 config/texts.h                  30302 schema/references.h
+    1943 api/text_error.h                12629 config/settings.h               30625 schema/strings.h
+    1962 api/grammar.h                   12744 life/rollback.h                 30691 schema/numbers.h
+    2340 api/shards.h                    12983 life/chain.h                    30913 schema/sets.h
+    2453 api/peers.h                     13281 life/members.h                  31195 schema/formats.h
+    2599 api/drafts.h                    13391 life/update.h                   31551 schema/scalars.h
+    2758 api/constraints.h               13562 life/copy.h                     31878 schema/styles.h
+    3161 api/watermark.h                 13731 rows/row.h                      32036 schema/goals.h
+    3334 api/stop.h                      13931 rows/reserve.h                  32344 schema/tagged.h
+    3474 api/vocab.h                     14011 rows/pieces.h                   32418 schema/alternatives.h
+    3517 api/search.h                    14120 rows/compact.h                  32972 schema/objects.h
+    3699 api/parts.h                     14300 rows/sums.h                     33602 schema/arrays.h
+    3751 base/switches.h                 14431 rows/changes.h                  33967 schema/satisfiable.h
+    4054 base/random.h                   14508 rows/cuts.h                     34137 schema/whole.h
+    4074 base/mt19937.h                  14970 rows/typical.h                  34320 tags/head.h
+    4146 base/exact.h                    15280 rows/tail_free.h                34449 tags/words.h
+    4363 base/bits128.h                  15348 rows/selecting.h                34566 tags/inside.h
+    4439 base/elements.h                 15492 rows/mirostat.h                 34710 tags/formats.h
+    4565 watermark/colours.h             15572 watermark/rows.h                35163 tags/models.h
+    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35412 grammar/grammars.h
+    4644 kernels/contract.h              15751 rows/logprobs.h                 35480 peers/head.h
+    4730 kernels/scalar.h                15897 rows/support.h                  35577 peers/values.h
+    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     36002 peers/llama_server.h
+    4943 kernels/sets.h                  16060 run/apply.h                     36071 peers/stops.h
+    4992 kernels/vectors.h               16126 run/writing.h                   36117 peers/wishes.h
+    5073 kernels/avx512.h                16226 run/arrays.h                    36164 peers/fields.h
+    5156 kernels/avx2.h                  16314 run/walk.h                      36430 peers/tables.h
+    5218 kernels/sse2.h                  16422 run/again.h                     36734 peers/requests.h
+    5233 kernels/neon.h                  16494 run/finish.h                    36938 vocab/pieces.h
+    5254 kernels/wasm.h                  16519 run/draw.h                      37098 vocab/tokenizer_json.h
+    5268 kernels/generic.h               16607 run/sample.h                    37316 vocab/gguf.h
+    5288 kernels/shared.h                16742 run/explain.h                   37486 shards/head.h
+    5412 kernels/passes.h                16857 watermark/making.h              37572 shards/bytes.h
+    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37669 shards/merging.h
+    6148 kernels/check.h                 17136 watermark/detect.h              37916 shards/row.h
+    6170 kernels/dispatch.h              17361 run/verify.h                    38039 shards/answers.h
+    6369 core/thresholds.h               17466 run/batch.h                     38477 shards/logprobs.h
+    6464 core/array.h                    17652 run/replay.h                    38736 shards/taking.h
+    6879 core/table.h                    17737 run/guide.h                     38873 shards/asking.h
+    7050 core/windows.h                  17778 life/state.h                    39003 shards/prefix.h
+    7138 constraints/record.h            17939 operator/weights.h              39226 shards/plans.h
+    7207 watermark/record.h              18014 operator/search.h               39672 samplers/plans.h
+    7226 rows/work.h                     18145 operator/run.h                  39934 shards/way.h
+    7259 life/past.h                     18305 kv/cells.h                      40080 shards/memory.h
+    7318 core/record.h                   18329 kv/making.h                     40143 shards/batch.h
+    7478 core/plans.h                    18543 kv/slot.h                       40542 drafts/head.h
+    7504 core/fields.h                   18675 kv/sequences.h                  40593 drafts/block.h
+    7598 core/owners.h                   18805 kv/data.h                       40775 drafts/tree.h
+    7665 core/mt19937.h                  18934 kv/update.h                     40898 drafts/relaxed.h
+    7720 core/no_mt19937.h               19047 kv/state.h                      40979 drafts/ngram.h
+    7744 core/making.h                   19246 llama_cpp/functions.h           41115 search/head.h
+    7921 core/streams.h                  19308 llama_cpp/object.h              41322 search/rows.h
+    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41405 search/states.h
+    8045 samplers/llama_cpp.h            19436 text/reading.h                  41492 search/beams.h
+    8184 samplers/logit_bias.h           19542 text/strings.h                  41875 search/unmask.h
+    8258 samplers/patch.h                19640 text/values.h                   42021 text/automaton.h
+    8306 samplers/penalties.h            19794 text/documents.h                42092 grammar/patterns.h
+    8448 samplers/dry.h                  19867 grammar/head.h                  42238 constraints/automaton.h
+    8980 samplers/cut.h                  19871 grammar/tree.h                  42277 constraints/making.h
+    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42528 constraints/sampler.h
+    9136 samplers/top_k.h                21028 grammar/places.h                42601 constraints/constructors.h
+    9191 samplers/tail_free.h            21211 grammar/finishing.h             42969 constraints/patterns.h
+    9308 samplers/typical.h              21523 grammar/reading.h               43059 constraints/looking.h
+    9369 samplers/top_p.h                21615 grammar/gbnf.h                  43129 constraints/thinking.h
+    9405 samplers/min_p.h                21911 grammar/unicode.h               43360 constraints/schedule.h
+    9441 samplers/by_sums.h              22121 grammar/regex.h                 43443 constraints/accepting.h
+    9571 samplers/top_h.h                22588 grammar/derivatives.h           43620 constraints/drawing.h
+    9621 samplers/min_k.h                23313 grammar/counting.h              43859 constraints/state.h
+    9680 samplers/xtc.h                  23642 grammar/searching.h             43924 constraints/kind.h
+    9793 samplers/infill.h               24014 grammar/vocabulary.h            43983 constraints/top_p_decay.h
+    9900 samplers/temperature.h          24468 grammar/triggers.h              44050 constraints/timestamps.h
+   10069 samplers/smoothing.h            24946 grammar/matcher.h               44234 constraints/accessors.h
+   10153 samplers/softmax.h              25272 grammar/cache.h                 44341 stop/head.h
+   10182 samplers/drafted.h              25556 grammar/moving.h                44406 stop/search.h
+   10207 samplers/greedy.h               26009 grammar/visits.h                44527 stop/making.h
+   10237 samplers/choose.h               26300 grammar/states.h                44684 stop/text.h
+   10315 samplers/ratio.h                26478 grammar/unique.h                44836 stop/patterns.h
+   10379 samplers/draw.h                 26642 grammar/items.h                 44908 stop/settings.h
+   10470 samplers/dist.h                 26777 grammar/masks.h                 44939 core/kinds.h
+   10496 samplers/gumbel.h               27025 grammar/runs.h                  44981 base/restore.h
+   10606 watermark/function.h            27241 grammar/entries.h               44994 api/license.h
+   10719 watermark/text.h                27849 grammar/accepting.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23310,6 +23310,335 @@ static void sampi_grammar_find_byte_kinds(sampi_deriver *d, sampi_node n, uint8_
     }
 }
 
+/* ---- src/grammar/counting.h ---- */
+/* ---- derivatives: two counts at once ----
+  Of expressions that must match together, each may count something else: one words, the other characters. */
+
+enum { SAMPI_CONJUNCTS = 8, SAMPI_UNITS_INFINITE = INT32_MAX };
+
+/* The parts of an AND, which all must match. */
+typedef struct sampi_conjuncts {
+    sampi_node part[SAMPI_CONJUNCTS];
+    int32_t n;
+} sampi_conjuncts;
+
+/* Finds the parts of n. Returns false if there are too many, or only one. */
+static bool sampi_grammar_conjuncts_of(sampi_deriver *d, sampi_node n, sampi_conjuncts *all)
+{
+    all->n = 1;
+    all->part[0] = n;
+    for (int32_t i = 0; i < all->n;) {
+        const sampi_expr e = *sampi_grammar_at(&d->tree, all->part[i] = sampi_grammar_inlined(d, all->part[i]));
+        if (e.kind != SAMPI_NODE_AND) {
+            i++;
+            continue;
+        }
+        if (all->n == SAMPI_CONJUNCTS) return false;
+        all->part[i] = e.a;
+        all->part[all->n++] = e.b;
+    }
+    return all->n > 1;
+}
+
+/* ---- words that are read again ---- */
+
+/* A part of an AND behind a word. times: how many repetitions of `counted` the word is; 0: the part stays the same. */
+typedef struct sampi_pumped {
+    sampi_counted counted;
+    int32_t times;
+} sampi_pumped;
+
+/* Returns n behind a word of n_word bytes. */
+static sampi_node sampi_grammar_derive_word(sampi_deriver *d, sampi_node n, const uint8_t *word, int32_t n_word)
+{
+    for (int32_t i = 0; i < n_word && n != SAMPI_NEVER; i++) n = sampi_grammar_derive(d, n, word[i]);
+    return n;
+}
+
+/* Finds an alternative of `now` that is a counted repetition of which the word is some, which is shown by an
+   alternative of `before`, the parts before the word. */
+static bool sampi_grammar_pumped_of(sampi_deriver *d, const sampi_conjuncts *before, sampi_node now,
+                                    const uint8_t *word, int32_t n_word, sampi_pumped *is)
+{
+    sampi_tree *t = &d->tree;
+    for (bool more = true; more; now = sampi_grammar_at(t, now)->b) {
+        more = sampi_grammar_at(t, now)->kind == SAMPI_NODE_ALT;
+        is->counted = sampi_grammar_counted_of(t, more ? sampi_grammar_at(t, now)->a : now);
+        const sampi_counted c = is->counted;
+        if (c.most == 1) continue;
+        for (int32_t i = 0; i < before->n; i++) {
+            sampi_node was = before->part[i];
+            for (bool again = true; again; was = sampi_grammar_at(t, was)->b) {
+                again = sampi_grammar_at(t, was)->kind == SAMPI_NODE_ALT;
+                const sampi_counted b = sampi_grammar_counted_of(t, again ? sampi_grammar_at(t, was)->a : was);
+                sampi_grammar_charge(d, 1);
+                if (b.one != c.one || b.rest != c.rest) continue;
+                is->times = b.most != c.most ? b.most - c.most : b.least - c.least;
+                if (is->times <= 0 || is->times > n_word) continue;
+                const sampi_node all = sampi_grammar_checked_node(d,
+                                                                  sampi_tree_repeat(t, c.one, is->times, is->times));
+                if (sampi_grammar_at(t, sampi_grammar_derive_word(d, all, word, n_word))->facts & SAMPI_FACT_EMPTY)
+                    return !d->status;
+            }
+        }
+    }
+    return false;
+}
+
+/* Finds nodes whose texts, behind some number of repetitions of the word, are texts of `now`. `before` is a node from
+   which the word leads to `now`. Returns their number. */
+static int32_t sampi_grammar_pump(sampi_deriver *d, sampi_node before, sampi_node now, const uint8_t *word,
+                                  int32_t n_word, sampi_node found[SAMPI_CONJUNCTS + 1])
+{
+    enum { LEFT = 2 }; /* repetitions of the word that are left, as the text's end may need some */
+    sampi_conjuncts old, all;
+    sampi_pumped part[SAMPI_CONJUNCTS];
+    int32_t most = INT32_MAX, n = 0;
+    if (!sampi_grammar_conjuncts_of(d, before, &old) || !sampi_grammar_conjuncts_of(d, now, &all)) return 0;
+    for (int32_t i = 0; i < all.n; i++) {
+        if (sampi_grammar_pumped_of(d, &old, all.part[i], word, n_word, &part[i])) {
+            const int32_t times = part[i].counted.most / part[i].times;
+            if (part[i].counted.most < INT32_MAX && times < most) most = times;
+            continue;
+        }
+        part[i].times = 0;
+        if (d->status || sampi_grammar_derive_word(d, all.part[i], word, n_word) != all.part[i]) return 0;
+    }
+    for (int32_t i = 0; i <= all.n && !d->status; i++) {
+        int32_t k = most;
+        if (i < all.n) k = part[i].times ? part[i].counted.least / part[i].times : 0;
+        if ((k = (k < most ? k : most) - LEFT) <= LEFT || k >= INT32_MAX - LEFT) continue;
+        sampi_node joined = sampi_tree_not(&d->tree, SAMPI_NEVER);
+        for (int32_t p = 0; p < all.n; p++) {
+            sampi_node one = all.part[p];
+            if (part[p].times) {
+                const sampi_counted c = part[p].counted;
+                const int64_t less = (int64_t)k * part[p].times;
+                one = sampi_tree_seq(&d->tree,
+                                     sampi_tree_repeat(&d->tree, c.one,
+                                                       c.least > less ? (int32_t)(c.least - less) : 0,
+                                                       c.most < INT32_MAX ? (int32_t)(c.most - less) : -1),
+                                     c.rest);
+            }
+            joined = sampi_tree_and(&d->tree, joined, one);
+        }
+        found[n++] = sampi_grammar_checked_node(d, joined);
+    }
+    return d->status ? 0 : n;
+}
+
+/* ---- how many units ---- */
+
+/* What units are: texts of `unit`, a node no text of which begins with another one; rest: what comes behind them. far:
+   a repetition that may come more often than this has no end within a token. searches: how many searches may still find
+   out what is a unit; patience: how many nodes may be visited. */
+typedef struct sampi_units {
+    sampi_node unit, rest;
+    int32_t far, searches, patience;
+} sampi_units;
+
+static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
+
+/* Returns whether no text of a is one of b's, as far as it is known or may be searched. */
+static bool sampi_grammar_are_apart(sampi_deriver *d, sampi_node a, sampi_node b, int32_t *searches)
+{
+    const sampi_node both = sampi_grammar_checked_node(d, sampi_tree_and(&d->tree, a, b));
+    const int32_t known = sampi_grammar_facts_of(&d->tree, both) & (SAMPI_FACT_ALIVE | SAMPI_FACT_DEAD);
+    if (known || *searches <= 0) return known & SAMPI_FACT_DEAD;
+    --*searches;
+    return !sampi_grammar_matches_any(d, both) && !d->status;
+}
+
+/* Returns whether each text of n, a few characters or classes of them, is one unit. */
+static bool sampi_grammar_is_unit(sampi_deriver *d, sampi_units *is, sampi_node n)
+{
+    if (n == is->unit) return true;
+    if (sampi_grammar_at(&d->tree, n)->facts & (SAMPI_FACT_EMPTY | SAMPI_FACT_COUNT | SAMPI_FACT_CALLS)) return false;
+    for (sampi_node end = n; sampi_grammar_at(&d->tree, end)->kind == SAMPI_NODE_SEQ;
+         end = sampi_grammar_at(&d->tree, end)->b)
+        if (sampi_grammar_at(&d->tree, sampi_grammar_at(&d->tree, end)->a)->kind == SAMPI_NODE_REPEAT) return false;
+    return sampi_grammar_are_apart(d, n, sampi_grammar_checked_node(d, sampi_tree_not(&d->tree, is->unit)),
+                                   &is->searches);
+}
+
+/* Of how many units texts are: at least `least` and at most `most`; each number from `from` to `to` occurs. */
+typedef struct sampi_extent {
+    int64_t least, most, from, to, left, short_of;
+} sampi_extent;
+
+/* Returns whether the numbers of units have no upper bound, and no gaps. */
+static bool sampi_grammar_extent_grows(const sampi_extent *s)
+{
+    return s->from <= s->to && s->to >= SAMPI_UNITS_INFINITE;
+}
+
+static int64_t sampi_grammar_larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t sampi_grammar_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Returns the extent of the texts of one part, a, behind which are those of another one. */
+static sampi_extent sampi_grammar_extent_of_both(sampi_extent a, sampi_extent b)
+{
+    const bool none = a.from > a.to || b.from > b.to;
+    const sampi_extent both = { a.least + b.least,
+                                a.most + b.most,
+                                none ? 1 : a.from + b.from,
+                                none ? 0 : a.to + b.to,
+                                sampi_grammar_larger(a.left + b.least, b.left),
+                                sampi_grammar_extent_grows(&b)
+                                    ? b.short_of
+                                    : sampi_grammar_larger(a.short_of + b.most, b.short_of) };
+    return both;
+}
+
+/* Returns the extent of the texts of two alternatives. */
+static sampi_extent sampi_grammar_extent_of_either(sampi_extent a, sampi_extent b)
+{
+    sampi_extent both = b.to - b.from > a.to - a.from ? b : a;
+    if (a.from <= a.to && b.from <= b.to && a.from <= b.to + 1 && b.from <= a.to + 1) {
+        both.from = sampi_grammar_smaller(a.from, b.from);
+        both.to = sampi_grammar_larger(a.to, b.to);
+    }
+    both.least = sampi_grammar_smaller(a.least, b.least);
+    both.most = sampi_grammar_larger(a.most, b.most);
+    both.left = sampi_grammar_larger(a.left, b.left);
+    both.short_of = sampi_grammar_larger(a.short_of, b.short_of);
+    return both;
+}
+
+/* Returns the extent of `least` to `most` texts, one behind the other; most: SAMPI_UNITS_INFINITE: any number. */
+static sampi_extent sampi_grammar_extent_of_repeat(sampi_extent one, int64_t least, int64_t most, int32_t far)
+{
+    const int64_t wide = one.to - one.from;
+    sampi_extent all = {
+        one.least * least, one.most * most, 0, 0, one.left + one.least * least, SAMPI_UNITS_INFINITE
+    };
+    if (wide > 0 || (wide == 0 && one.from == 1)) {
+        /* from `first` repetitions on, the numbers of one repetition more touch those before */
+        const int64_t first = sampi_grammar_larger(least, wide ? (one.from + wide - 2) / wide : 0);
+        all.from = first <= most ? first * one.from : 1;
+        all.to = first <= most ? most * one.to : 0;
+    } else if (least > 0) {
+        all.from = wide < 0 ? 1 : one.from * least;
+        all.to = wide < 0 ? 0 : one.from * least;
+    }
+    if (most >= SAMPI_UNITS_INFINITE && one.from <= 1 && one.to >= 1)
+        all.short_of = 0;
+    else if (sampi_grammar_extent_grows(&one))
+        all.short_of = most > far ? 0 : one.short_of;
+    else if (most <= far)
+        all.short_of = one.short_of + all.most;
+    return all;
+}
+
+/* Finds the extent of n. */
+static bool sampi_grammar_extent_of(sampi_deriver *d, sampi_units *is, sampi_node n, bool last, sampi_extent *extent)
+{
+    sampi_tree *t = &d->tree;
+    sampi_extent other;
+    int64_t ones = 0;
+    n = sampi_grammar_inlined(d, n);
+    const sampi_expr e = *sampi_grammar_at(t, n);
+    if (--is->patience < 0 || d->status) return false;
+    const bool ends = last && is->rest != SAMPI_EMPTY;
+    if (ends && n != is->rest && e.kind != SAMPI_NODE_SEQ && e.kind != SAMPI_NODE_ALT) return false;
+    if (!ends && n != SAMPI_EMPTY && e.kind != SAMPI_NODE_REPEAT) ones = sampi_grammar_is_unit(d, is, n);
+    if (e.kind == SAMPI_NODE_TEXT && !ones && !ends) {
+        sampi_node now = is->unit;
+        for (int32_t i = 0; i < e.b && now != SAMPI_NEVER; i++) {
+            now = sampi_grammar_derive(d, now, sampi_grammar_bytes_at(t, e.a)[i]);
+            if (!(sampi_grammar_at(t, now)->facts & SAMPI_FACT_EMPTY)) continue;
+            ones++;
+            now = is->unit;
+        }
+        if (now != is->unit) return false;
+    }
+    extent->least = extent->most = extent->from = extent->to = extent->left = extent->short_of = ones;
+    if (ones && (e.facts & SAMPI_FACT_AND)) extent->from++;
+    if (ones || n == SAMPI_EMPTY || (ends && n == is->rest)) return true;
+    switch (e.kind) {
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+            if (!sampi_grammar_extent_of(d, is, e.b, last, &other) ||
+                !sampi_grammar_extent_of(d, is, e.a, last && e.kind == SAMPI_NODE_ALT, extent))
+                return false;
+            *extent = e.kind == SAMPI_NODE_SEQ ? sampi_grammar_extent_of_both(*extent, other)
+                                               : sampi_grammar_extent_of_either(*extent, other);
+            break;
+        case SAMPI_NODE_REPEAT:
+            if (!sampi_grammar_extent_of(d, is, e.a, false, &other)) return false;
+            *extent = sampi_grammar_extent_of_repeat(other, e.b, e.c < 0 ? (int64_t)SAMPI_UNITS_INFINITE : e.c,
+                                                     is->far);
+            break;
+        default: return false;
+    }
+    int64_t *numbers[6] = { &extent->least, &extent->most, &extent->from,
+                            &extent->to,    &extent->left, &extent->short_of };
+    for (int i = 0; i < 6; i++) *numbers[i] = sampi_grammar_smaller(*numbers[i], SAMPI_UNITS_INFINITE);
+    return true;
+}
+
+/* Takes a text with which all parts begin off them, such as a quote. */
+static void sampi_grammar_take_off(const sampi_tree *t, sampi_conjuncts *all)
+{
+    for (;;) {
+        const sampi_expr *first = sampi_grammar_at(t, all->part[0]);
+        bool same = first->kind == SAMPI_NODE_SEQ && sampi_grammar_at(t, first->a)->kind == SAMPI_NODE_TEXT;
+        for (int32_t i = 1; i < all->n && same; i++) {
+            const sampi_expr *e = sampi_grammar_at(t, all->part[i]);
+            same = e->kind == SAMPI_NODE_SEQ && e->a == first->a;
+        }
+        if (!same) return;
+        for (int32_t i = 0; i < all->n; i++) all->part[i] = sampi_grammar_at(t, all->part[i])->b;
+    }
+}
+
+/* Finds a part of an AND, `all`, that is a number of units, and the extents of the others, as far as they are known. */
+static int32_t sampi_grammar_extents_of(sampi_deriver *d, const sampi_conjuncts *all, int32_t i, int32_t far,
+                                        int32_t searches, sampi_extent *extent, bool *known)
+{
+    enum { PATIENCE = 256 };
+    sampi_tree *t = &d->tree;
+    for (; i < all->n && !d->status; i++) {
+        int32_t left = searches;
+        const sampi_counted c = sampi_grammar_counted_of(t, all->part[i]);
+        const int kind = sampi_grammar_at(t, c.rest)->kind;
+        if (c.most == 1 || (kind != SAMPI_NODE_EMPTY && kind != SAMPI_NODE_TEXT)) continue;
+        if (sampi_grammar_at(t, c.one)->facts & (SAMPI_FACT_EMPTY | SAMPI_FACT_COUNT | SAMPI_FACT_CALLS)) continue;
+        const sampi_node more = sampi_grammar_checked_node(d, sampi_tree_not(t, SAMPI_EMPTY));
+        if (!sampi_grammar_are_apart(d, c.one, sampi_grammar_join_sequence(d, c.one, more), &left)) continue;
+        for (int32_t k = 0; k < all->n; k++) {
+            sampi_units units = { c.one, c.rest, far, left, PATIENCE };
+            known[k] = k != i && sampi_grammar_extent_of(d, &units, all->part[k], true, &extent[k]) && !d->status;
+            left = units.searches;
+            sampi_grammar_charge(d, (PATIENCE - units.patience) / 2);
+        }
+        return d->status ? -1 : i;
+    }
+    return -1;
+}
+
+/* Returns whether the parts of n, an AND, match together, as far as their numbers of units show it: SAMPI_FACT_ALIVE,
+   SAMPI_FACT_DEAD, or 0 if it is not known. */
+static int32_t sampi_grammar_compare_counts(sampi_deriver *d, sampi_node n, int32_t searches)
+{
+    sampi_conjuncts all;
+    sampi_extent extent[SAMPI_CONJUNCTS];
+    bool known[SAMPI_CONJUNCTS];
+    if (!(sampi_grammar_at(&d->tree, n)->facts & SAMPI_FACT_COUNT) || !sampi_grammar_conjuncts_of(d, n, &all))
+        return 0;
+    sampi_grammar_take_off(&d->tree, &all);
+    for (int32_t i = 0; (i = sampi_grammar_extents_of(d, &all, i, 0, searches, extent, known)) >= 0; i++) {
+        const sampi_counted c = sampi_grammar_counted_of(&d->tree, all.part[i]);
+        for (int32_t k = 0; k < all.n; k++) {
+            if (!known[k]) continue;
+            if (extent[k].most < c.least || extent[k].least > c.most) return SAMPI_FACT_DEAD;
+            const int64_t from = sampi_grammar_larger(extent[k].from, c.least);
+            if (all.n == 2 && from <= extent[k].to && from <= c.most) return SAMPI_FACT_ALIVE;
+        }
+    }
+    return 0;
+}
+
 /* ---- src/grammar/searching.h ---- */
 /* ---- derivatives: whether any text is left ----
   An expression with an AND may match no text at all; a search for a text finds out. */
@@ -23448,12 +23777,46 @@ static sampi_node sampi_grammar_near(sampi_deriver *d, sampi_node n, sampi_nearn
     }
 }
 
-/* A node that sampi_grammar_search_match has reached. from: the index of the node whose derivative it is (-1: the
-   start); before: the index of the node with the same distance that was reached before it; looked_at: whether its own
-   derivatives were computed. */
+/* Returns a node that allows the same as n within the next `far` bytes, and that all numbers share which are far from
+   their bounds; n itself if there is none, or it is not known. n is an AND of a number of units and another part, or
+   begins with such nodes. */
+static sampi_node sampi_grammar_near_counts(sampi_deriver *d, sampi_node n, int32_t far)
+{
+    enum { PATIENCE = 64, SEARCHES = 16 };
+    sampi_tree *t = &d->tree;
+    const sampi_expr e = *sampi_grammar_at(t, n);
+    sampi_conjuncts all;
+    sampi_extent extent[2];
+    bool known[2];
+    if (e.kind == SAMPI_NODE_SEQ) {
+        const sampi_node a = sampi_grammar_near_counts(d, e.a, far);
+        return a == e.a ? n : sampi_grammar_join_sequence(d, a, e.b);
+    }
+    if (!(e.facts & SAMPI_FACT_COUNT) || !sampi_grammar_conjuncts_of(d, n, &all) || all.n != 2) return n;
+    for (int32_t i = 0; (i = sampi_grammar_extents_of(d, &all, i, far, SEARCHES, extent, known)) >= 0; i++) {
+        const sampi_extent *other = &extent[1 - i];
+        sampi_counted c = sampi_grammar_counted_of(t, all.part[i]);
+        sampi_node rest = all.part[1 - i];
+        if (!known[1 - i] || (c.least <= far && c.most == INT32_MAX)) continue;
+        /* from these numbers on, whatever is begun can be ended, or can no longer be */
+        const int64_t least = far + 1 + other->short_of,
+                      most = far + sampi_grammar_larger(other->left, c.least ? other->short_of : 0);
+        if (c.most < INT32_MAX && c.most <= most) continue;
+        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0, 0 };
+        if (c.least > least) c.least = (int32_t)least;
+        if (c.least == least) rest = sampi_grammar_near(d, rest, &is);
+        const sampi_node units = sampi_tree_seq(t, sampi_tree_repeat(t, c.one, c.least, -1), c.rest);
+        return sampi_grammar_checked_node(d, c.least ? sampi_tree_and(t, units, rest) : rest);
+    }
+    return n;
+}
+
+/* A node that sampi_grammar_search_match has reached. from: the index of the node whose derivative by `byte` it is (-1:
+   the start; byte -1: it is reached by more bytes); before: the index of the node with the same distance that was
+   reached before it; looked_at: whether its own derivatives were computed. */
 typedef struct sampi_reached {
     sampi_node node;
-    int32_t from, before, looked_at;
+    int32_t from, byte, before, looked_at;
 } sampi_reached;
 
 enum { SAMPI_DISTANCES = 1024 }; /* larger distances are cut off at SAMPI_DISTANCES - 1 */
@@ -23465,13 +23828,14 @@ static sampi_reached *sampi_grammar_reached_at(const sampi_deriver *d, int32_t f
 
 /* Adds a node that the search has reached, with index i, and returns its distance (sampi_grammar_distance). nearest
    [distance] is the index of the newest node with this distance, or -1. */
-static int32_t sampi_grammar_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t i, int32_t *nearest)
+static int32_t sampi_grammar_reached_add(sampi_deriver *d, sampi_node node, int32_t from, int32_t byte, int32_t i,
+                                         int32_t *nearest)
 {
     enum { MANY = 512 };
     int32_t patience = MANY, far = sampi_grammar_distance(d, node, true, &patience);
     sampi_grammar_charge(d, (MANY - patience) / 4);
     if (far >= SAMPI_DISTANCES) far = SAMPI_DISTANCES - 1;
-    const sampi_reached reached = { node, from, nearest[far], 0 };
+    const sampi_reached reached = { node, from, byte, nearest[far], 0 };
     void *room = sampi_grammar_append(d, &d->work, sizeof(sampi_node), sizeof reached / sizeof(sampi_node));
     if (room) memcpy(room, &reached, sizeof reached);
     nearest[far] = i;
@@ -23501,27 +23865,62 @@ static bool sampi_grammar_search_ends(const sampi_deriver *d, sampi_node n)
            ((known & (SAMPI_FACT_EMPTY | SAMPI_FACT_ALIVE)) || !(known & SAMPI_FACT_AND));
 }
 
-/* Returns whether n, which is regular and contains an AND, matches any text. */
-static bool sampi_grammar_search_match(sampi_deriver *d, sampi_node start)
+/* Adds the nodes that the reached node `at` leads to by repetitions of a word that led to it. */
+static int32_t sampi_grammar_search_far(sampi_deriver *d, int32_t first, int32_t at, int32_t *n, int32_t *nearest,
+                                        int32_t *far)
 {
-    const int32_t first = d->work.n;
-    int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far;
-    bool found = false;
-    if (!d->memo && !sampi_grammar_memo_make(d)) return false;
-    if (sampi_grammar_search_ends(d, sampi_grammar_derive(d, start, d->bytes->byte_of[d->last])) && !d->status) {
-        sampi_grammar_add_facts(&d->tree, start, SAMPI_FACT_ALIVE);
-        return true;
+    enum { LONG = 24 };
+    uint8_t word[LONG];
+    sampi_node far_nodes[SAMPI_CONJUNCTS + 1];
+    int32_t n_word = 0;
+    for (sampi_reached to = *sampi_grammar_reached_at(d, first, at), now = to;
+         n_word < LONG && now.from >= 0 && now.byte >= 0 && !d->status;) {
+        word[LONG - ++n_word] = (uint8_t)now.byte;
+        now = *sampi_grammar_reached_at(d, first, now.from);
+        const int32_t n_far = sampi_grammar_pump(d, now.node, to.node, word + LONG - n_word, n_word, far_nodes);
+        for (int32_t i = 0; i < n_far && !d->status; i++) {
+            if (sampi_grammar_is_dead(&d->tree, far_nodes[i])) continue;
+            if (!sampi_grammar_pairs_add(d, &d->queued, far_nodes[i], 0)) continue;
+            const int32_t next_far = sampi_grammar_reached_add(d, far_nodes[i], at, -1, (*n)++, nearest);
+            if (next_far < *far) *far = next_far;
+            if (sampi_grammar_search_ends(d, far_nodes[i])) return *n - 1;
+        }
     }
+    return -1;
+}
+
+/* Returns whether n, which is regular and contains an AND, matches any text. */
+static int32_t sampi_grammar_search_match(sampi_deriver *d, sampi_node start, int32_t turns)
+{
+    enum { FEW = 16 }; /* a search that is shorter looks at no word twice */
+    const int32_t first = d->work.n;
+    int32_t n = 1, oldest = 0, nearest[SAMPI_DISTANCES], far, found_at = -1;
+    bool found = false, empty = false;
+    if (d->status || (!d->memo && !sampi_grammar_memo_make(d))) return 0;
+    if (sampi_grammar_search_ends(d, sampi_grammar_derive(d, start, d->bytes->byte_of[d->last])) && !d->status)
+        return SAMPI_FACT_ALIVE;
     memset(nearest, 0xff, sizeof nearest);
-    far = sampi_grammar_reached_add(d, start, -1, 0, nearest);
+    far = sampi_grammar_reached_add(d, start, -1, -1, 0, nearest);
     sampi_grammar_pairs_clear(&d->queued);
     sampi_grammar_pairs_add(d, &d->queued, start, 0);
-    for (int32_t turn = 0; !found && !d->status; turn++) {
+    for (int32_t turn = 0; turn < turns && !found && !d->status; turn++) {
         while (oldest < n && sampi_grammar_reached_at(d, first, oldest)->looked_at) oldest++;
-        if (oldest == n) break;
+        empty = oldest == n;
+        if (empty) break;
         const int32_t at = turn % 2 ? sampi_grammar_reached_nearest(d, first, nearest, &far) : oldest;
         const sampi_node node = sampi_grammar_reached_at(d, first, at)->node;
         sampi_grammar_reached_at(d, first, at)->looked_at = 1;
+        if (turn > 0 && (sampi_grammar_at(&d->tree, node)->facts & SAMPI_FACT_COUNT)) {
+            const int32_t known = sampi_grammar_compare_counts(d, node, 0);
+            if (known & SAMPI_FACT_DEAD) continue;
+            if (known) {
+                found_at = at;
+            } else if (turn > FEW) {
+                found_at = sampi_grammar_search_far(d, first, at, &n, nearest, &far);
+            }
+            found = found_at >= 0;
+            if (found) break;
+        }
         uint8_t kinds[256];
         sampi_grammar_find_byte_kinds(d, node, kinds);
         for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
@@ -23530,17 +23929,18 @@ static bool sampi_grammar_search_match(sampi_deriver *d, sampi_node start)
             if (sampi_grammar_is_dead(&d->tree, next) || !sampi_grammar_pairs_add(d, &d->queued, next, 0)) continue;
             found = sampi_grammar_search_ends(d, next);
             if (found) d->last = c;
-            const int32_t next_far = sampi_grammar_reached_add(d, next, at, n++, nearest);
+            if (found) found_at = n;
+            const int32_t next_far = sampi_grammar_reached_add(d, next, at, d->bytes->byte_of[c], n++, nearest);
             if (next_far < far) far = next_far;
         }
     }
     if (!d->status && found) /* marks the last node, and all nodes on the path to it */
-        for (int32_t at = n - 1; at >= 0; at = sampi_grammar_reached_at(d, first, at)->from)
+        for (int32_t at = found_at; at >= 0; at = sampi_grammar_reached_at(d, first, at)->from)
             sampi_grammar_add_facts(&d->tree, sampi_grammar_reached_at(d, first, at)->node, SAMPI_FACT_ALIVE);
-    for (int32_t at = 0; at < n && !found && !d->status; at++)
+    for (int32_t at = 0; at < n && empty && !d->status; at++)
         sampi_grammar_add_facts(&d->tree, sampi_grammar_reached_at(d, first, at)->node, SAMPI_FACT_DEAD);
     d->work.n = first;
-    return found;
+    return d->status ? 0 : found ? SAMPI_FACT_ALIVE : empty ? SAMPI_FACT_DEAD : 0;
 }
 
 static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
@@ -23555,6 +23955,20 @@ static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
     if (near == n || d->status || !sampi_grammar_matches_any(d, near)) return false;
     sampi_grammar_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
     return true;
+}
+
+/* Returns whether n, an AND or a PLACED node without calls, matches any text. */
+static bool sampi_grammar_and_matches(sampi_deriver *d, sampi_node n)
+{
+    enum { SHORT = 64, SEARCHES = 16 };
+    int32_t shown = sampi_grammar_compare_counts(d, n, 0);
+    if (!shown && sampi_grammar_is_near_alive(d, n)) return true;
+    if (!shown) shown = sampi_grammar_compare_counts(d, n, 0); /* the other node may have shown what is a unit */
+    if (!shown) shown = sampi_grammar_search_match(d, n, SHORT);
+    if (!shown) shown = sampi_grammar_compare_counts(d, n, SEARCHES);
+    if (!shown) shown = sampi_grammar_search_match(d, n, INT32_MAX);
+    if (shown) sampi_grammar_add_facts(&d->tree, n, shown);
+    return shown & SAMPI_FACT_ALIVE;
 }
 
 /* Returns whether n can match any text. */
@@ -23584,8 +23998,7 @@ static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n)
             n = e.a;
             continue;
         } else {
-            alive = (known & SAMPI_FACT_CALLS) || sampi_grammar_is_near_alive(d, n) ||
-                    sampi_grammar_search_match(d, n);
+            alive = (known & SAMPI_FACT_CALLS) || sampi_grammar_and_matches(d, n);
         }
         bool settled = true;
         while (d->work.n > bottom && settled && !d->status) {
@@ -27190,10 +27603,10 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
             state = to;
             continue;
         }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
-        const int32_t near = facts & SAMPI_FACT_AND
-                                 ? state
-                                 : sampi_grammar_state_of(m, sampi_grammar_near(&m->d, s->node, &is));
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
+        const int32_t near = sampi_grammar_state_of(m, facts & SAMPI_FACT_AND
+                                                            ? sampi_grammar_near_counts(&m->d, s->node, is.far)
+                                                            : sampi_grammar_near(&m->d, s->node, &is));
         if (m->d.status) return state; /* the node may be incomplete */
         if (near && near != state) {
             SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);

@@ -436,6 +436,7 @@ extern "C" {
 #include "grammar/unicode.h"
 #include "grammar/regex.h"
 #include "grammar/derivatives.h"
+#include "grammar/counting.h"
 #include "grammar/searching.h"
 #include "grammar/vocabulary.h"
 #include "grammar/triggers.h"

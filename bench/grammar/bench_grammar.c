@@ -534,8 +534,8 @@ static void report_warm(void)
     printf("%-72s %7s %7s %7s %7s %7s\n", "us a mask", "mean", "p50", "p99", "p99.9", "worst");
     print_masks("here, nothing computed before", &all.masks);
     print_masks(name, &all.warm);
-    printf("%-72s %7d %7d %7d %7d %7d\n", "GLRMask 0.5, published: another machine, mask and commit, after 26 ms of", 3, 3,
-           10, 18, 70);
+    printf("%-72s %7d %7d %7d %7d %7d\n", "GLRMask 0.5, published: another machine, mask and commit, after 26 ms of",
+           3, 3, 10, 18, 70);
     printf("  compiling in the mean; 9,558 schemas (92 %%) that it could build\n");
 }
 
@@ -857,6 +857,8 @@ static const struct {
     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^(\\\\S+\\\\s+){0,9}\\\\S+$\",\"type\":\"string\",\"maxLength\":#}",
       "\"", "the quick brown fox, and " },
     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^(\\\\w+ ){0,#}\\\\w+$\",\"type\":\"string\",\"minLength\":#}", "\"",
+      "the quick brown fox and " },
+    { SAMP_GRAMMAR_JSON_SCHEMA, "{\"pattern\":\"^(\\\\w+ ){#,}\\\\w+$\",\"type\":\"string\",\"maxLength\":#00}", "\"",
       "the quick brown fox and " },
     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"maxItems\":#,\"items\":{\"type\":\"integer\"}}", "[1", ",23" },
     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"minItems\":#,\"items\":{\"type\":\"string\"}}", "[\"a\"",

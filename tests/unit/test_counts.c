@@ -363,20 +363,11 @@ static void play_kind(int kind, uint64_t n, uint64_t stream)
     assert_true(tally.grammars * 4 >= (long)n);
 }
 
-TEST(test_alone)
-{
-    play_kind(ALONE, cases(150, 3), 41000000);
-}
+TEST(test_alone) { play_kind(ALONE, cases(150, 3), 41000000); }
 
-TEST(test_length)
-{
-    play_kind(LENGTH, cases(100, 2), 42000000);
-}
+TEST(test_length) { play_kind(LENGTH, cases(100, 2), 42000000); }
 
-TEST(test_two)
-{
-    play_kind(TWO, cases(100, 2), 43000000);
-}
+TEST(test_two) { play_kind(TWO, cases(100, 2), 43000000); }
 
 /* Counts far beyond every token: no mask and no token may take more than a small part of the steps. */
 TEST(test_far)
@@ -392,6 +383,54 @@ TEST(test_far)
             assert_ok(samp_grammar_mask(s, bits));
             assert_ok(samp_accept(s, 'a'));
         }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+}
+
+/* Two counts far beyond every token, which only together decide what may follow: the bytes a, b and " behind a text. */
+TEST(test_far_together)
+{
+    static const struct {
+        const char *keywords, *behind, *allowed;
+    } cases[] = {
+        { "\"pattern\":\"^(a+b){0,100000}a+$\",\"minLength\":100000", "\"", "a" },
+        { "\"pattern\":\"^(a+b){0,100000}a+$\",\"minLength\":100000", "\"aab", "a" },
+        { "\"pattern\":\"^(a+b){0,100000}a+$\",\"minLength\":100000", "\"aabaaba", "ab" },
+        { "\"pattern\":\"^(aa?b){50000,}a+$\",\"maxLength\":100001", "\"a", "b" },
+        { "\"pattern\":\"^(aa?b){50000,}a+$\",\"maxLength\":100001", "\"abab", "a" },
+        { "\"pattern\":\"^(aa?b){50000,}a+$\",\"maxLength\":100002", "\"aba", "ab" },
+        { "\"pattern\":\"^(aa?b){50000,}a+$\",\"maxLength\":100002", "\"abaaba", "b" },
+        { "\"pattern\":\"^(aa?b){50000,}a+$\",\"maxLength\":100000", "", "" },
+        { "\"pattern\":\"^[ab]{0,99999}$\",\"minLength\":100000", "", "" },
+        { "\"pattern\":\"^[ab]{0,99999}$\",\"minLength\":99999", "\"ab", "ab" },
+        { "\"pattern\":\"^[ab]{0,3}$\",\"maxLength\":100000", "\"ab", "ab\"" },
+        { "\"allOf\":[{\"pattern\":\"^(a+b){0,100000}a+$\"},{\"pattern\":\"^(aa+b)*a{3,100000}$\"}],"
+          "\"minLength\":100000",
+          "\"aaba", "a" },
+        { "\"allOf\":[{\"pattern\":\"^(a+b){0,100000}a+$\"},{\"pattern\":\"^(a+b){100000,}a+$\"}]", "\"aba", "ab" },
+        { "\"not\":{\"pattern\":\"^(a+b){0,100000}a+$\"},\"minLength\":100000", "\"aba", "ab" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char schema[300], allowed[4];
+        size_t n = 0;
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        sprintf(schema, "{\"type\":\"string\",%s}", cases[i].keywords);
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", &error);
+        if (!g && !*cases[i].allowed && error.status == SAMP_E_EMPTY) continue; /* found before any text */
+        assert_non_null(g);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        for (const char *at = cases[i].behind; *at; at++) {
+            assert_ok(samp_grammar_mask(s, bits));
+            assert_ok(samp_accept(s, *at));
+        }
+        if (samp_grammar_mask(s, bits)) test_fail(__FILE__, __LINE__, "%s behind %s: full", schema, cases[i].behind);
+        for (const char *at = "ab\""; *at; at++)
+            if (bits[*at / 32] >> *at % 32 & 1) allowed[n++] = *at;
+        allowed[n] = 0;
+        if (strcmp(allowed, cases[i].allowed))
+            test_fail(__FILE__, __LINE__, "%s behind %s: %s", schema, cases[i].behind, allowed);
         samp_free(s);
         samp_grammar_free(g);
     }
