@@ -23802,7 +23802,7 @@ static sampi_node sampi_grammar_near_counts(sampi_deriver *d, sampi_node n, int3
         const int64_t least = far + 1 + other->short_of,
                       most = far + sampi_grammar_larger(other->left, c.least ? other->short_of : 0);
         if (c.most < INT32_MAX && c.most <= most) continue;
-        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0, 0 };
+        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0 };
         if (c.least > least) c.least = (int32_t)least;
         if (c.least == least) rest = sampi_grammar_near(d, rest, &is);
         const sampi_node units = sampi_tree_seq(t, sampi_tree_repeat(t, c.one, c.least, -1), c.rest);
@@ -27603,7 +27603,7 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
             state = to;
             continue;
         }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
         const int32_t near = sampi_grammar_state_of(m, facts & SAMPI_FACT_AND
                                                             ? sampi_grammar_near_counts(&m->d, s->node, is.far)
                                                             : sampi_grammar_near(&m->d, s->node, &is));

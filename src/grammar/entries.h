@@ -381,7 +381,7 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
             state = to;
             continue;
         }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0, 0 };
+        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
         const int32_t near = sampi_grammar_state_of(m, facts & SAMPI_FACT_AND
                                                             ? sampi_grammar_near_counts(&m->d, s->node, is.far)
                                                             : sampi_grammar_near(&m->d, s->node, &is));

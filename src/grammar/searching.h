@@ -163,7 +163,7 @@ static sampi_node sampi_grammar_near_counts(sampi_deriver *d, sampi_node n, int3
         const int64_t least = far + 1 + other->short_of,
                       most = far + sampi_grammar_larger(other->left, c.least ? other->short_of : 0);
         if (c.most < INT32_MAX && c.most <= most) continue;
-        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0, 0 };
+        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0 };
         if (c.least > least) c.least = (int32_t)least;
         if (c.least == least) rest = sampi_grammar_near(d, rest, &is);
         const sampi_node units = sampi_tree_seq(t, sampi_tree_repeat(t, c.one, c.least, -1), c.rest);
