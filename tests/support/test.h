@@ -111,6 +111,28 @@ static inline void test_row(float *logits, size_t n, uint64_t stream, double sig
 
 /* ------------------------------------------------------------------------------------ samplers, vocabularies */
 
+/* own_sampler *s = ...: it is freed where its block ends, the last one first. A test that fails frees nothing. */
+#define OWN(name, type, free) \
+    __attribute__((unused)) static inline void own_##name##_ends(type **x) { free(*x); }
+OWN(sampler, samp_sampler, samp_free)
+OWN(settings, samp_settings, samp_settings_free)
+#define own_sampler  __attribute__((cleanup(own_sampler_ends))) samp_sampler
+#define own_settings __attribute__((cleanup(own_settings_ends))) samp_settings
+#ifdef SAMPLING_GRAMMAR
+OWN(grammar, samp_grammar, samp_grammar_free)
+OWN(index, samp_vocab_index, samp_vocab_index_free)
+#define own_grammar __attribute__((cleanup(own_grammar_ends))) samp_grammar
+#define own_index   __attribute__((cleanup(own_index_ends))) samp_vocab_index
+#endif
+#ifdef SAMPLING_KV
+OWN(kv, samp_kv, samp_kv_free)
+#define own_kv __attribute__((cleanup(own_kv_ends))) samp_kv
+#endif
+#ifdef SAMPLING_STOP
+OWN(text, samp_text, samp_text_free)
+#define own_text __attribute__((cleanup(own_text_ends))) samp_text
+#endif
+
 static inline int test_nothing_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     (void)s;

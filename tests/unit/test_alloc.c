@@ -179,11 +179,10 @@ TEST(long_rows_after_reserve)
     for (int isa = 0; use_isa(isa); isa++) total += sample_all(chain, row, LARGE, 1);
     print_message("%lu samples of %d tokens, no allocation\n", total, (int)LARGE);
     for (int c = 0; c < N_CHAINS; c++) {
-        samp_sampler *copy = samp_clone(chain[c]);
+        own_sampler *copy = samp_clone(chain[c]);
         unsigned long before = heap.mallocs;
         assert_true(samp_sample(copy, row[0], 100) >= 0);
         assert_true(heap.mallocs > before);
-        samp_free(copy);
     }
     free_all(chain, row);
 }
@@ -221,13 +220,12 @@ TEST(nor_does_anything_between_two_tokens)
 TEST(the_workspace_is_bounded)
 {
     for (size_t n = 1; n <= 262144; n = n < 1000 ? n * 10 : n * 4) {
-        samp_sampler *chain = from_params(3);
+        own_sampler *chain = from_params(3);
         size_t before = heap.bytes;
         assert_ok(samp_reserve(chain, n));
         size_t bytes = heap.bytes - before;
         if (n > 10000) print_message("n_vocab %zu: %zu bytes, %.2f per token\n", n, bytes, (double)bytes / (double)n);
         assert_true(bytes <= 32 * n + 65536);
-        samp_free(chain);
     }
 }
 

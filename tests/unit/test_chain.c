@@ -63,7 +63,7 @@ TEST(test_nested)
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++) {
             samp_token want[40], got[40];
-            samp_sampler *flat = chain_of_stages(selectors[k], (samp_rng_kind)kind);
+            own_sampler *flat = chain_of_stages(selectors[k], (samp_rng_kind)kind);
             take(flat, want, 40, 0);
             for (uint64_t shape = 0; shape < 12; shape++) {
                 source rng = source_stream(300 + shape);
@@ -88,7 +88,6 @@ TEST(test_nested)
                 assert_u64(samp_get_seed(outer), samp_get_seed(flat));
                 samp_free(outer);
             }
-            samp_free(flat);
         }
 }
 
@@ -97,7 +96,7 @@ TEST(test_two_of_a_kind)
 {
     int both = 0, one = 0, none = 0;
     samp_sampler *first = samp_init_xtc(0.5f, 0.2f, 0, 4), *second = samp_init_xtc(0.5f, 0.2f, 0, 4);
-    samp_sampler *chain = new_chain(first, second);
+    own_sampler *chain = new_chain(first, second);
     for (int i = 0; i < 400; i++) { /* 0.4 0.31 0.29: one acts: 0.29 is left ... */
         samp_token_data data[4];
         const float logits[] = { logf(0.4f), logf(0.31f), logf(0.29f), -100.0f };
@@ -113,7 +112,6 @@ TEST(test_two_of_a_kind)
     assert_true(none > 60 && none < 140); /* 100 of 400, if they are independent */
     assert_num(both, 0);
     assert_num(none + one, 400);
-    samp_free(chain);
 }
 
 /* ------------------------------------------------------------------------------- add, get, n, remove, own */
@@ -178,14 +176,13 @@ TEST(test_insert)
     }
     static const int32_t out[] = { -1, 2, INT32_MIN, INT32_MAX };
     for (size_t i = 0; i < TEST_COUNT(out); i++) {
-        samp_sampler *chain = samp_chain_init();
+        own_sampler *chain = samp_chain_init();
         const char *field = NULL;
         assert_ok(samp_chain_insert(chain, 0, make_temp()));
         assert_status(samp_chain_insert(chain, out[i], make_top_k()), SAMP_E_RANGE);
         assert_status(samp_status(chain, &field), SAMP_E_RANGE);
         assert_text(field, "i");
         assert_num(samp_chain_n(chain), 1);
-        samp_free(chain);
     }
     samp_sampler *dist = make_dist(), *chain = samp_chain_init(), *other = samp_chain_init(), *bad;
     assert_status(samp_chain_insert(NULL, 0, make_top_k()), SAMP_E_NULL);
@@ -239,13 +236,12 @@ TEST(test_misplaced)
                         assert_in_range(token, 0, N - 1);
                     samp_free(outer);
                 }
-    samp_sampler *chain = samp_chain_init(); /* another one selects behind it */
+    own_sampler *chain = samp_chain_init(); /* another one selects behind it */
     assert_ok(samp_chain_add(chain, make_top_k()));
     assert_ok(samp_chain_insert(chain, 0, make_greedy()));
     assert_ok(samp_chain_add(chain, make_temp()));
     assert_ok(samp_chain_add(chain, make_dist()));
     assert_true(samp_sample(chain, logits, N) >= 0);
-    samp_free(chain);
 }
 
 TEST(test_no_cycles)
@@ -312,11 +308,10 @@ TEST(test_not_a_chain)
     assert_true(samp_last(s) < 0);
     assert_status(samp_set_n_prev(s, 3), SAMP_E_RANGE);
     samp_free(s);
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     assert_status(samp_chain_add(chain, NULL), SAMP_E_NULL); /* as when a constructor had no memory */
     assert_ok(samp_chain_add(chain, make_dist()));
     assert_status(samp_status(chain, NULL), SAMP_E_NULL);
-    samp_free(chain);
 }
 
 /* ------------------------------------------------------------------------------------ the user's samplers */
@@ -672,7 +667,7 @@ TEST(test_position)
 {
     for (size_t k = 0; k < N_SELECTORS; k++) {
         bool draws = selectors[k] != make_greedy;
-        samp_sampler *s = samp_chain_init();
+        own_sampler *s = samp_chain_init();
         float logits[N];
         assert_ok(samp_chain_add(s, make_temp()));
         assert_ok(samp_chain_add(s, selectors[k]()));
@@ -694,7 +689,6 @@ TEST(test_position)
             assert_ok(samp_accept(s, 3)); /* accepting does not move it */
             assert_u64(samp_get_position(s), after);
         }
-        samp_free(s);
     }
     /* two that draw in one chain: one position all the same; a row with one unmasked token moves it too */
     samp_sampler *s = samp_chain_init();
@@ -844,7 +838,7 @@ TEST(test_set_rng_mends_mu)
         for (int steps = 1; steps < 5; steps++) {
             samp_sampler *s = v2 ? samp_init_mirostat_v2(24, 3.0f, FLT_MAX)
                                  : samp_init_mirostat(N, 23, 3.0f, FLT_MAX, 100);
-            samp_sampler *chain = samp_chain_init(), *twin = samp_chain_init();
+            own_sampler *chain = samp_chain_init(), *twin = samp_chain_init();
             samp_token want[9], got[9];
             assert_ok(samp_chain_add(chain, s));
             assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
@@ -858,8 +852,6 @@ TEST(test_set_rng_mends_mu)
             take(chain, got, 9, 50);
             take(twin, want, 9, 50);
             same_tokens(got, want, 9, "after an overflow of mu");
-            samp_free(chain);
-            samp_free(twin);
         }
 }
 
@@ -924,10 +916,9 @@ TEST(test_removed_rng)
     enum { STEPS = 40 };
     samp_token want[2][STEPS], got[STEPS];
     for (int kind = 0; kind < KINDS; kind++) {
-        samp_sampler *s = make_dist();
+        own_sampler *s = make_dist();
         assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
         take(s, want[kind], STEPS, 0);
-        samp_free(s);
     }
     assert_true(differing(want[0], want[1], STEPS) > 5);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -1022,13 +1013,12 @@ TEST(test_custom_leaves_nan)
     float left[3] = { NAN, INFINITY, -INFINITY }, logits[N];
     row(logits, 3);
     for (int i = 0; i < 3; i++) {
-        samp_sampler *s = new_chain(samp_init_top_k(4), samp_init_custom(&iface, &left[i]));
+        own_sampler *s = new_chain(samp_init_top_k(4), samp_init_custom(&iface, &left[i]));
         samp_token token = samp_sample(s, logits, N);
         if (i < 2)
             assert_status(token, SAMP_E_NAN);
         else
             assert_true(token >= 0);
-        samp_free(s);
     }
 }
 
@@ -1069,7 +1059,7 @@ TEST(test_custom_spoils_a_long_array)
     logits[3] = 50.0f;
     for (size_t i = 0; i < 4 * TEST_COUNT(by); i++) {
         const spoiled *one = &by[i / 4];
-        samp_sampler *s = samp_chain_init();
+        own_sampler *s = samp_chain_init();
         assert_ok(samp_set_rng(s, (samp_rng_kind)(i % 2)));
         assert_ok(samp_chain_add(s, samp_init_custom(&iface, &by[i / 4])));
         if (i / 2 % 2) assert_ok(samp_chain_add(s, samp_init_greedy()));
@@ -1077,7 +1067,6 @@ TEST(test_custom_spoils_a_long_array)
         assert_status(samp_apply(s, &cur), one->status);
         if (!one->status && i / 2 % 2 == 0) assert_num(cur.selected, 7);
         if (!one->status && i / 2 % 2) assert_num(cur.data[cur.selected].id, 3);
-        samp_free(s);
     }
 }
 
@@ -1183,7 +1172,7 @@ TEST(test_perf_hook)
     char lines[2000] = "", others[2000] = "", want[2000] = "";
     float logits[N];
     row(logits, 0);
-    samp_sampler *s = new_chain(samp_init_top_k(3), samp_init_dist(1));
+    own_sampler *s = new_chain(samp_init_top_k(3), samp_init_dist(1));
     assert_num(samp_set_perf_hook(NULL, keep_line, lines), SAMP_E_NULL);
     assert_ok(samp_set_perf_hook(s, keep_line, lines));
     for (int i = 0; i < 3; i++) {
@@ -1200,7 +1189,7 @@ TEST(test_perf_hook)
             (unsigned long long)(samp_perf(s).t_sample_ns - ns));
     assert_text(lines, want);
     row(logits, 0);
-    samp_sampler *copy = samp_clone(s);
+    own_sampler *copy = samp_clone(s);
     assert_true(samp_sample(copy, logits, N) >= 0);
     assert_text(lines, want);
     assert_ok(samp_set_perf_hook(copy, keep_line, others));
@@ -1216,8 +1205,6 @@ TEST(test_perf_hook)
     assert_ok(samp_set_perf_hook(s, NULL, NULL));
     assert_true(samp_sample(s, logits, N) >= 0);
     assert_text(lines, want);
-    samp_free(copy);
-    samp_free(s);
 }
 
 /* -------------------------------------------------------------------------------------------------- names */
@@ -1225,13 +1212,11 @@ TEST(test_perf_hook)
 TEST(test_names)
 {
     for (size_t k = 0; k < N_ALL; k++) {
-        samp_sampler *s = all[k]();
+        own_sampler *s = all[k]();
         assert_true(is_named(samp_name(s), k));
-        samp_free(s);
     }
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     assert_text(samp_name(chain), "chain");
-    samp_free(chain);
 }
 
 /* -------------------------------------------------------------------------------------- the chain as text */
@@ -1361,8 +1346,8 @@ TEST(test_token_behind_the_last)
     enum { LONG = 5000 };
     const samp_logit_bias bias[] = { { 9000, 1.0f }, { LONG, 2.0f }, { LONG - 1, 9.0f } };
     for (int k = 0; k < 2; k++) {
-        samp_sampler *chain = new_chain(samp_init_logit_bias(10000, 3, bias),
-                                        k ? samp_init_dist(1) : samp_init_greedy());
+        own_sampler *chain = new_chain(samp_init_logit_bias(10000, 3, bias),
+                                       k ? samp_init_dist(1) : samp_init_greedy());
         samp_token_data *data = (samp_token_data *)malloc(LONG * sizeof *data); /* not a byte more */
         for (int i = 0; i < LONG; i++) data[i].id = i, data[i].logit = (float)(i % 7), data[i].p = 0.0f;
         samp_token_data_array cur = { data, LONG, -1, false };
@@ -1370,7 +1355,6 @@ TEST(test_token_behind_the_last)
         if (!k) assert_num(data[cur.selected].id, LONG - 1);
         assert_same(data[LONG - 1].logit, (float)((LONG - 1) % 7) + 9.0f);
         free(data);
-        samp_free(chain);
     }
 }
 

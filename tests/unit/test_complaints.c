@@ -74,7 +74,7 @@ TEST(truncation_behind_the_selector_is_a_status)
     float row[N];
     test_row(row, N, 3, 2.0, 3);
     for (size_t k = 0; k < N_SELECTORS; k++) {
-        samp_sampler *s = samp_chain_init();
+        own_sampler *s = samp_chain_init();
         const char *field = NULL;
         char text[128];
         assert_ok(samp_chain_add(s, selectors[k]()));
@@ -83,7 +83,6 @@ TEST(truncation_behind_the_selector_is_a_status)
         samp_error_text(SAMP_E_UNSUPPORTED, field, text, sizeof text);
         assert_non_null(strstr(text, "put it in front, with samp_chain_insert"));
         assert_status(samp_sample(s, row, N), SAMP_E_UNSUPPORTED);
-        samp_free(s);
     }
 }
 
@@ -105,12 +104,11 @@ TEST(any_order_works)
         p.xtc_probability = 0.5f;
         p.typ_p = 0.9f;
         p.rng = (samp_rng_kind)(i % 2);
-        samp_sampler *s = samp_chain_from_params(&p, NULL);
+        own_sampler *s = samp_chain_from_params(&p, NULL);
         test_logits(&rng, row, N, 3.0);
         row[i % N] = -INFINITY;
         samp_token token = samp_sample(s, row, N);
         assert_true(token >= 0 && token < N && token != i % N);
-        samp_free(s);
     }
 }
 
@@ -124,7 +122,7 @@ TEST(sigma_ignores_masked_tokens)
         test_logits(&rng, row, N, 2.0);
         for (int i = 0; i < 2 * N; i++) more[i] = i < N ? row[i] : -INFINITY;
         for (int off = 0; off < 2; off++) {
-            samp_sampler *s = samp_init_top_n_sigma(off ? 0.0f : 1.0f);
+            own_sampler *s = samp_init_top_n_sigma(off ? 0.0f : 1.0f);
             samp_token_data_array x = test_array(a, row, N), y = test_array(b, more, 2 * N);
             assert_ok(samp_apply(s, &x));
             assert_ok(samp_apply(s, &y));
@@ -133,7 +131,6 @@ TEST(sigma_ignores_masked_tokens)
             for (size_t i = 0; i < y.size; i++) left[1] += y.data[i].logit > -INFINITY;
             assert_num(left[1], left[0]);
             if (off) assert_num(left[0], N);
-            samp_free(s);
         }
     }
 }
@@ -172,7 +169,7 @@ TEST(top_p_keeps_what_it_must)
     for (int round = 0; round < 300; round++) {
         test_logits(&rng, row, N, 0.5 + round % 7);
         float p = 0.05f + 0.9f * (float)below(&rng, 1000) / 1000.0f;
-        samp_sampler *s = samp_init_top_p(p, 1);
+        own_sampler *s = samp_init_top_p(p, 1);
         samp_token_data_array cur = test_array(data, row, N);
         assert_ok(samp_apply(s, &cur));
         test_sort(&cur);
@@ -184,7 +181,6 @@ TEST(top_p_keeps_what_it_must)
         }
         assert_true(kept >= (double)p - 1e-6);
         assert_true(kept - last < (double)p + 1e-6);
-        samp_free(s);
     }
 }
 
@@ -208,10 +204,9 @@ TEST(the_tail_is_drawn)
     static float row[1001];
     int tail = 0, draws = quick() ? 20000 : 400000;
     for (int i = 1; i <= 1000; i++) row[i] = -17.0f; /* 4.1e-8 */
-    samp_sampler *s = samp_init_dist(2);
+    own_sampler *s = samp_init_dist(2);
     for (int i = 0; i < draws; i++) tail += samp_sample(s, row, 1001) > 0;
     if (!quick()) assert_true(tail > 2 && tail < 45); /* 16.6 */
-    samp_free(s);
 }
 
 /* Ties: top_k keeps k, those with the smallest ids, in a batch of one as in one of nine; top_k = 1 is greedy. */
@@ -272,10 +267,9 @@ TEST(nothing_hangs_on_masked_rows)
                 float row[N];
                 for (int i = 0; i < N; i++) row[i] = low == 0 ? -INFINITY : low == 1 ? -FLT_MAX : -1e30f;
                 row[17] = low ? 1.4e-45f : -3.0f; /* a denormal */
-                samp_sampler *s = new_chain(all[m](), selectors[k]());
+                own_sampler *s = new_chain(all[m](), selectors[k]());
                 samp_token token = samp_sample(s, row, N); /* adaptive_p may want one that is less likely */
                 assert_true(token == 17 || (low && selectors[k] == make_adaptive_p && token >= 0));
-                samp_free(s);
             }
 }
 
@@ -316,13 +310,12 @@ TEST(a_seed_decides)
         p.min_p = 0.02f;
         p.xtc_probability = 0.3f;
         p.temp = 1.5f;
-        samp_sampler *s = samp_chain_from_params(&p, NULL);
+        own_sampler *s = samp_chain_from_params(&p, NULL);
         for (uint64_t k = 0; k < 40; k++) {
             float row[N];
             test_row(row, N, k, 1.0, 0);
             text[i][k] = samp_sample(s, row, N);
         }
-        samp_free(s);
     }
     int same = 0;
     for (int k = 0; k < 40; k++) same += text[2][k] == text[0][k];
@@ -337,19 +330,17 @@ TEST(no_setting_is_ignored)
 {
     float row[N] = { 0 };
     const char *field = NULL;
-    samp_settings *settings = samp_settings_init();
+    own_settings *settings = samp_settings_init();
     assert_ok(samp_settings_set(settings, "penalty_present", "100", NULL));
     assert_status(samp_settings_set(settings, "repeat_penalty", "1.1", &field), SAMP_E_NAME);
     assert_text(field, "repeat_penalty");
-    samp_sampler *s = samp_chain_from_params(samp_settings_params(settings), NULL);
+    own_sampler *s = samp_chain_from_params(samp_settings_params(settings), NULL);
     bool seen[N] = { false };
     for (int k = 0; k < 30; k++) { /* less than all, so none has to come twice */
         samp_token token = samp_sample(s, row, N);
         assert_false(seen[token]);
         seen[token] = true;
     }
-    samp_free(s);
-    samp_settings_free(settings);
 }
 
 /* Behind log_softmax a repetition penalty does the same wherever the model's logits have their zero; without it, it
@@ -404,10 +395,9 @@ TEST(temperature_comes_first_or_last)
     assert_num(left_by(&p, "min_p;temperature", row), 5);
     assert_num(left_by(&p, SAMP_ORDER_CANONICAL, row), 19);
     assert_num(left_by(&p, "temperature;min_p", row), 19);
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     assert_ok(samp_settings_set(s, "order", "tm", NULL));
     assert_num(left_by(&p, samp_settings_params(s)->order, row), 19);
-    samp_settings_free(s);
 }
 
 /* A high temperature floods what top_p or min_p keeps; min_k keeps the same at each, top_h and p_less far less. */
@@ -443,7 +433,7 @@ TEST(thinking_ends_within_its_budget)
     float row[N] = { 0 };
     for (int i = 0; i < N; i++) row[i] = i == DONE || i == THINK ? -30.0f : (float)(i % 7);
     for (int32_t budget = 0; budget < 40; budget += 13) {
-        samp_sampler *s = new_chain(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
+        own_sampler *s = new_chain(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
         for (int time = 0; time < 3; time++) {
             assert_ok(samp_accept(s, THINK));
             for (int32_t i = 0; i < budget; i++) {
@@ -454,7 +444,6 @@ TEST(thinking_ends_within_its_budget)
             assert_num(samp_thinking_left(s), -1);
             for (int i = 0; i < 60; i++) assert_true(samp_sample(s, row, N) != DONE);
         }
-        samp_free(s);
     }
 }
 
@@ -477,7 +466,7 @@ TEST(a_loop_is_left)
             samp_sampler *breaker = way == 0   ? samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY)
                                     : way == 1 ? samp_init_loop_breaker_cusum(6, 1024, 0.25f, 15.0f, INFINITY)
                                                : samp_init_loop_breaker(4, 128, 3, 512, 16, 0.0f);
-            samp_sampler *s = new_chain(breaker, samp_init_greedy());
+            own_sampler *s = new_chain(breaker, samp_init_greedy());
             size_t n = 0, copied = 0;
             for (; n < period; n++) {
                 text[n] = (samp_token)n;
@@ -490,7 +479,6 @@ TEST(a_loop_is_left)
             if (way == 2) assert_num(copied, 1000 - period); /* it is the breaker that does it */
             if (way == 0) assert_true(n <= 3 * period + 17);
             if (way == 1) assert_true(n <= period + 23);
-            samp_free(s);
         }
 }
 
@@ -520,7 +508,7 @@ TEST(banned_strings_are_never_said)
 {
     const char *const strings[] = { "abc", "ghg", "opo", "xy" };
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
-        samp_sampler *s = new_chain(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
+        own_sampler *s = new_chain(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
         samp_token text[400];
         char said[1300];
         size_t length = 0, n = 300, rewound = draw_under_ban(s, text, n, 12, 3);
@@ -533,7 +521,6 @@ TEST(banned_strings_are_never_said)
         said[length] = 0;
         for (int i = 0; i < 4; i++) assert_true(strstr(said, strings[i]) == NULL);
         assert_true(flags ? rewound > 10 : rewound == 0);
-        samp_free(s);
     }
 }
 
@@ -542,19 +529,15 @@ TEST(patterns_are_never_said)
 {
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
         samp_sampler *ban = samp_init_banned_pattern(&letters, "abc?d|[gh]{2}i|o.{0,3}q", flags, NULL);
-        samp_sampler *s = new_chain(ban, samp_init_dist(4));
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[^]*(abc?d|[gh]{2}i|o.{0,3}q)[^]*", NULL, NULL);
+        own_sampler *s = new_chain(ban, samp_init_dist(4));
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[^]*(abc?d|[gh]{2}i|o.{0,3}q)[^]*", NULL, NULL);
         samp_token text[400];
         size_t n = 300, rewound = draw_under_ban(s, text, n, 13, 4);
         assert_true(flags ? rewound > 10 : rewound == 0);
-        samp_vocab_index *index = samp_vocab_index_init(&letters, NULL);
-        samp_sampler *said = samp_init_grammar(index, g); /* by the grammar: the text does not have it */
+        own_index *index = samp_vocab_index_init(&letters, NULL);
+        own_sampler *said = samp_init_grammar(index, g); /* by the grammar: the text does not have it */
         for (size_t i = 0; i < n; i++) assert_ok(samp_accept(said, text[i]));
         assert_num(samp_grammar_is_complete(said), 0);
-        samp_free(said);
-        samp_vocab_index_free(index);
-        samp_grammar_free(g);
-        samp_free(s);
     }
 }
 
@@ -577,7 +560,7 @@ TEST(thinking_is_not_cut_in_a_sentence)
     plan.soft_ratio = 0.5f, plan.grace = 60, plan.note = note, plan.n_note = 4;
     for (uint64_t seed = 0; seed < 50; seed++) {
         source rng = source_stream(seed);
-        samp_sampler *s = new_chain(samp_init_thinking(&lines, &span, 1, 100, -1, &plan), samp_init_dist(seed));
+        own_sampler *s = new_chain(samp_init_thinking(&lines, &span, 1, 100, -1, &plan), samp_init_dist(seed));
         samp_token text[200];
         size_t n = 0, said = 0;
         assert_ok(samp_accept(s, THINK));
@@ -592,7 +575,6 @@ TEST(thinking_is_not_cut_in_a_sentence)
         for (size_t i = 0; i + 4 <= n; i++)
             if (memcmp(text + i, note, sizeof note) == 0) said = i;
         assert_true(said >= 50 && said < 90 && text[said - 1] % 8 == 0); /* as its own line */
-        samp_free(s);
     }
 }
 
@@ -607,14 +589,13 @@ TEST(thinking_ends_by_itself_under_a_bias)
         for (uint64_t seed = 0; seed < 100; seed++) {
             samp_thinking_plan plan = { 0 };
             plan.soft = 20, plan.ramp = (samp_ramp)ramp, plan.bias = 30.0f;
-            samp_sampler *s = new_chain(samp_init_thinking(NULL, &span, 1, 200, 0, &plan), samp_init_dist(seed));
+            own_sampler *s = new_chain(samp_init_thinking(NULL, &span, 1, 200, 0, &plan), samp_init_dist(seed));
             float row[N] = { 0 };
             row[DONE] = -12.0f;
             int n = 0;
             while (samp_sample(s, row, N) != DONE) n++;
             assert_in_range(n, 0, 200);
             mean[ramp] += n / 100.0;
-            samp_free(s);
         }
     assert_true(mean[SAMP_RAMP_NONE] > 190.0);
     assert_true(mean[SAMP_RAMP_LINEAR] > 60.0 && mean[SAMP_RAMP_LINEAR] < 120.0);
@@ -626,7 +607,7 @@ TEST(thinking_ends_when_the_user_says_so)
 {
     static const samp_token start[] = { THINK }, end[] = { DONE, END };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
-    samp_sampler *s = new_chain(samp_init_thinking_budget(NULL, &span, 1, INT32_MAX, 0), samp_init_greedy());
+    own_sampler *s = new_chain(samp_init_thinking_budget(NULL, &span, 1, INT32_MAX, 0), samp_init_greedy());
     float row[N] = { 0 };
     row[7] = 1.0f;
     for (int i = 0; i < 30; i++) assert_num(samp_sample(s, row, N), 7);
@@ -635,7 +616,6 @@ TEST(thinking_ends_when_the_user_says_so)
     assert_num(samp_sample(s, row, N), END);
     assert_num(samp_sample(s, row, N), 7);
     assert_status(samp_thinking_end(s), SAMP_E_EMPTY);
-    samp_free(s);
 }
 
 /* A model that goes round in circles while it thinks is made to answer, long before its budget is spent. */
@@ -648,7 +628,7 @@ TEST(a_loop_ends_thinking)
     plan.loop = &loop, plan.loop_from = 64;
     for (size_t period = 4; period < 40; period += 7) {
         source rng = source_stream(period);
-        samp_sampler *s = new_chain(samp_init_thinking(NULL, &span, 1, 30000, 0, &plan), samp_init_greedy());
+        own_sampler *s = new_chain(samp_init_thinking(NULL, &span, 1, 30000, 0, &plan), samp_init_greedy());
         samp_token text[1000];
         size_t n = 0;
         for (; n < period; n++) {
@@ -658,7 +638,6 @@ TEST(a_loop_ends_thinking)
         while ((text[n] = caught(s, text, n, period, &rng)) != DONE) assert_true(++n < 160);
         assert_true(n >= 64 && n >= 3 * period);
         assert_num(samp_thinking_now(s), SAMP_THINKING_NOT);
-        samp_free(s);
     }
 }
 
@@ -704,9 +683,9 @@ TEST(a_grammar_is_as_fast_behind_a_long_text)
 {
     static const samp_token end[] = { 4 };
     const samp_vocab vocab = { 5, of_a_list, NULL, NULL, end, 1, 4, -1 };
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    samp_sampler *s = new_chain(samp_init_grammar(index, g), samp_init_dist(3));
+    own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_sampler *s = new_chain(samp_init_grammar(index, g), samp_init_dist(3));
     static const samp_token item[] = { 1, 2, 0, 1, 3, 2 }; /* 1,[1], */
     const float row[5] = { 0 };
     clock_t least[2] = { INT32_MAX, INT32_MAX };
@@ -721,9 +700,6 @@ TEST(a_grammar_is_as_fast_behind_a_long_text)
         if ((chunk < 5 || chunk >= 95) && took < *best) *best = took;
     }
     assert_true(least[1] <= 5 * least[0]); /* it would be 20 times as long; a coarse clock may tell 0 */
-    samp_free(s);
-    samp_vocab_index_free(index);
-    samp_grammar_free(g);
 }
 
 /* No end before its time, and nothing else allowed: that is a status, not token 0. */

@@ -792,19 +792,17 @@ static void check_place(const spec *p, samp_sampler *s, const samp_token *text, 
     }
     int n_rng = below(rng, 300) ? 1 : 2; /* a new chain of MT19937 takes some milliseconds */
     for (int r = 0; r < n_rng; r++) {
-        samp_sampler *plain = with_dist(NULL, (samp_rng_kind)r);
+        own_sampler *plain = with_dist(NULL, (samp_rng_kind)r);
         samp_token token = samp_sample(plain, wanted, WIDE);
         samp_sampler *ways[] = { samp_clone(s), reloaded(p, s), returned(s, rng), samp_clone(s) };
         for (size_t i = 0; i < TEST_COUNT(ways); i++) {
-            samp_sampler *chain = with_dist(ways[i], (samp_rng_kind)r);
+            own_sampler *chain = with_dist(ways[i], (samp_rng_kind)r);
             samp_token got = i < 3 ? samp_sample(chain, row, WIDE) : in_batch(chain, row);
             if (got != token) {
                 print_error("rng %d, way %zu: %d, wanted %d; ", r, i, (int)got, (int)token);
                 fail_at(p, s, text, n, "the token");
             }
-            samp_free(chain);
         }
-        samp_free(plain);
     }
 }
 
@@ -813,7 +811,7 @@ static void walk(source *s, kind kind)
     spec p;
     any_spec(&p, s, kind);
     if (kind == SEQUENCE_BIAS && is_doubled(&p)) return;
-    samp_sampler *sampler = make(&p);
+    own_sampler *sampler = make(&p);
     samp_token text[MOST];
     size_t n = 0, kept = 0, few = 1 + below(s, 6);
     const bool thinks = kind == THINKING || kind == PLANNED;
@@ -854,7 +852,6 @@ static void walk(source *s, kind kind)
             n = kept = wish = 0;
         }
     }
-    samp_free(sampler);
 }
 
 TEST(test_random_walks)
@@ -911,7 +908,7 @@ static void rewind_walk(source *s, kind kind)
     samp_sampler *bans_of = kind == PATTERN          ? samp_init_banned_pattern(&vocab, p.pattern, flags, NULL)
                             : kind == BANNED_STRINGS ? samp_init_banned_strings(&vocab, strings, p.n, flags)
                                                      : samp_init_banned_sequences(p.sequences, p.n, flags);
-    samp_sampler *chain = with_dist(bans_of, SAMP_RNG_PHILOX);
+    own_sampler *chain = with_dist(bans_of, SAMP_RNG_PHILOX);
     while (n < 40 && rounds++ < 2000) {
         float row[N], wanted[N];
         for (int i = 0; i < N; i++) row[i] = i < 6 ? rows[n][i] : -4.0f;
@@ -939,7 +936,6 @@ static void rewind_walk(source *s, kind kind)
         n -= back;
     }
     for (size_t i = 1; i <= n; i++) assert_num(to_rewind(&p, text, i), 0);
-    samp_free(chain);
 }
 
 TEST(test_rewinding)
@@ -991,12 +987,11 @@ TEST(test_rewind_most)
 {
     static const samp_token said[] = { 1, 2, 3, 4 };
     const samp_sequence q[] = { { said, 3, 0 }, { said + 3, 1, 0 } };
-    samp_sampler *s = samp_init_banned_sequences(q, 2, SAMP_BAN_REWIND);
+    own_sampler *s = samp_init_banned_sequences(q, 2, SAMP_BAN_REWIND);
     for (size_t i = 0; i < 4; i++) assert_ok(samp_accept(s, said[i]));
     assert_num(samp_rewind_length(s), 4);
     assert_ok(samp_rollback(s, 1));
     assert_num(samp_rewind_length(s), 3);
-    samp_free(s);
 }
 
 /* Of a position no more than 256 bans are kept: the oldest go first. */
@@ -1011,7 +1006,7 @@ TEST(test_many_bans)
         tokens[i] = i;
         q[i] = (samp_sequence){ tokens + i, 1, 0 };
     }
-    samp_sampler *s = samp_init_banned_sequences(q, BANS, SAMP_BAN_REWIND);
+    own_sampler *s = samp_init_banned_sequences(q, BANS, SAMP_BAN_REWIND);
     for (int i = 0; i < BANS; i++) {
         assert_ok(samp_accept(s, i));
         assert_ok(samp_rollback(s, samp_rewind_length(s)));
@@ -1019,7 +1014,6 @@ TEST(test_many_bans)
     samp_token_data_array cur = test_array(data, row, WIDE);
     assert_ok(samp_apply(s, &cur));
     for (int i = 0; i < WIDE; i++) assert_same(data[i].logit, i >= BANS - 256 && i < BANS ? -INFINITY : 0.0f);
-    samp_free(s);
 }
 
 /* ---- cases by hand ---- */
@@ -1074,12 +1068,11 @@ TEST(test_timestamps)
         const float row[4] = { -3.0f, 0.25f, 0.0f, sums[i].second };
         samp_token_data data[4];
         samp_token_data_array cur = test_array(data, row, 4);
-        samp_sampler *s = samp_init_timestamps(2, -1, -1);
+        own_sampler *s = samp_init_timestamps(2, -1, -1);
         assert_ok(samp_accept(s, 0));
         assert_ok(samp_apply(s, &cur));
         assert_num(data[1].logit == NO, sums[i].wins);
         assert_same(data[2].logit, 0.0f);
-        samp_free(s);
     }
     /* as likely as the text: it is not masked */
     const float tie[2] = { 1.0f, 1.0f };
@@ -1200,7 +1193,7 @@ TEST(test_stages)
                   { 16, -1, SAMP_THINKING_OPEN, 11, 18, 0 },
                   { 20, -1, SAMP_THINKING_NOT, -1, 19, 0 },
                   { 1, -1, SAMP_THINKING_OPEN, 11, 19, 0 } }; /* of 30 in all 11 are left */
-    samp_sampler *s = samp_init_thinking(&vocab, &span, 1, 12, -1, &plan);
+    own_sampler *s = samp_init_thinking(&vocab, &span, 1, 12, -1, &plan);
     for (int back = 0; back < 2; back++) {
         for (size_t i = 0; i < TEST_COUNT(story); i++) {
             float row[N] = { 0 };
@@ -1218,7 +1211,6 @@ TEST(test_stages)
         }
         assert_ok(samp_rollback(s, (int32_t)TEST_COUNT(story))); /* and the whole story again */
     }
-    samp_free(s);
 }
 
 /* samp_thinking_end: behind what is there of the end; it outlives a rollback and a saved state, but not the span. */
@@ -1228,8 +1220,8 @@ TEST(test_end_now)
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
     for (int planned = 0; planned < 2; planned++) {
         const samp_thinking_plan plan = { 0 };
-        samp_sampler *s = samp_init_thinking(NULL, &span, 1, INT32_MAX, -1, planned ? &plan : NULL);
-        samp_sampler *copy = samp_init_thinking(NULL, &span, 1, INT32_MAX, -1, planned ? &plan : NULL);
+        own_sampler *s = samp_init_thinking(NULL, &span, 1, INT32_MAX, -1, planned ? &plan : NULL);
+        own_sampler *copy = samp_init_thinking(NULL, &span, 1, INT32_MAX, -1, planned ? &plan : NULL);
         unsigned char bytes[400];
         assert_status(samp_thinking_end(s), SAMP_E_EMPTY);
         for (int i = 0; i < 6; i++) assert_ok(samp_accept(s, i == 5 ? 1 : i)); /* 0 1 2 ends at once, so: */
@@ -1262,8 +1254,6 @@ TEST(test_end_now)
         assert_num(samp_thinking_now(s), SAMP_THINKING_NOT);
         assert_ok(samp_accept(s, 0));
         assert_num(samp_thinking_now(s), SAMP_THINKING_OPEN);
-        samp_free(s);
-        samp_free(copy);
     }
 }
 
@@ -1318,7 +1308,7 @@ TEST(test_waits)
     for (int kind = 0; kind < 2; kind++)
         for (int k = 0; k < 12; k++) {
             const samp_schedule when = { SAMP_TOKENS, 3, 8, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
-            samp_sampler *chain = samp_chain_init(), *plain = samp_chain_init();
+            own_sampler *chain = samp_chain_init(), *plain = samp_chain_init();
             assert_ok(samp_chain_add(chain, samp_init_schedule(&when, samp_init_xtc(0.9f, 0.05f, 1, 3))));
             assert_ok(samp_chain_add(samp_chain_get(chain, 0), samp_init_temp(2.0f)));
             if (k >= 3 && k < 8) assert_ok(samp_chain_add(plain, samp_init_xtc(0.9f, 0.05f, 1, 3)));
@@ -1330,8 +1320,6 @@ TEST(test_waits)
             for (int i = 0; i < k; i++) assert_ok(samp_accept(chain, i));
             assert_num(samp_sample(chain, rows[k], WIDE), samp_sample(plain, rows[k], WIDE));
             assert_num(samp_get_position(chain), 1);
-            samp_free(chain);
-            samp_free(plain);
         }
 }
 
@@ -1367,13 +1355,13 @@ TEST(test_scheduled_grammars)
         { "\"{\\\"a\\\":\" [0-9]{2} \"}\"", "hm { more of this", "hm {</t>{\"a\":99}", 4 },
         { "([0-9]+ \";\")+", "a9#1x;y;#23;z#", "a9#19;y;#23;z#", -1 },
     };
-    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    own_index *index = samp_vocab_index_init(&bytes, NULL);
     for (int k = 0; k < 3 * (int)TEST_COUNT(cases); k++) {
         const samp_thinking spans[] = { { begins, 1, end, 4, NULL, 0 }, { begins, 1, stops, 1, NULL, 0 } };
         const int i = k / 3;
         char text[80] = "root ::= ";
         strcat(text, cases[i].grammar);
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, NULL);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, NULL);
         samp_schedule when;
         memset(&when, 0, sizeof when);
         when.where = i < 2 ? SAMP_OUTSIDE : SAMP_INSIDE;
@@ -1427,9 +1415,7 @@ TEST(test_scheduled_grammars)
         assert_num(samp_grammar_is_complete(grammar), 0);
         samp_free(s);
         samp_free(other);
-        samp_grammar_free(g);
     }
-    samp_vocab_index_free(index);
 }
 
 /* A least length does not keep a grammar that must end from its end: in front of it, behind it, in another chain, and as
@@ -1439,10 +1425,10 @@ TEST(test_least_length_of_grammars)
     enum { BYTES = 256 };
     static const samp_token eog[] = { 0 };
     static const samp_vocab bytes = { BYTES, one_byte, NULL, NULL, eog, 1, 0, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    own_index *index = samp_vocab_index_init(&bytes, NULL);
     for (int kind = 0; kind < 8; kind++) {
         const bool mt = kind >= 4, beside = kind % 4 == 3;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "true|1[0-9]*|", NULL, NULL);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "true|1[0-9]*|", NULL, NULL);
         samp_sampler *chain = samp_chain_init(), *grammar = samp_init_grammar(index, g), *inner = samp_chain_init();
         float row[BYTES] = { 0 };
         assert_ok(samp_set_rng(chain, mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX));
@@ -1469,17 +1455,15 @@ TEST(test_least_length_of_grammars)
         }
         samp_free(chain);
         if (beside) samp_free(grammar);
-        samp_grammar_free(g);
     }
-    samp_vocab_index_free(index);
 }
 
 /* A row that lacks tokens of a vocabulary is a status, and nothing changes: the end may be among them. */
 TEST(test_short_rows)
 {
     static const char *const never[] = { "never" };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
     for (int kind = 0; kind < 8; kind++) {
         samp_sampler *chain = samp_chain_init(),
                      *s = kind < 4 ? samp_init_grammar(index, g) : samp_init_banned_strings(&vocab, never, 1, 0);
@@ -1507,8 +1491,6 @@ TEST(test_short_rows)
     assert_status(samp_grammar_sample(NULL, grammar, row, N), SAMP_E_NULL);
     samp_free(grammar);
     samp_free(chain);
-    samp_grammar_free(g);
-    samp_vocab_index_free(index);
 }
 
 /* Patterns by hand: the alternatives of a word, what comes between, the beginning; and where a match begins. */
@@ -1546,8 +1528,8 @@ TEST(test_patterns)
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
         samp_grammar_error error;
         const unsigned any_case = c[i].any_case ? SAMP_BAN_ANY_CASE : 0;
-        samp_sampler *s = samp_init_banned_pattern(&bytes, c[i].pattern, any_case, &error);
-        samp_sampler *rewinds = samp_init_banned_pattern(&bytes, c[i].pattern, SAMP_BAN_REWIND | any_case, NULL);
+        own_sampler *s = samp_init_banned_pattern(&bytes, c[i].pattern, any_case, &error);
+        own_sampler *rewinds = samp_init_banned_pattern(&bytes, c[i].pattern, SAMP_BAN_REWIND | any_case, NULL);
         float row[256] = { 0 };
         samp_token_data data[256];
         assert_ok(samp_status(s, NULL));
@@ -1565,8 +1547,6 @@ TEST(test_patterns)
         }
         if (*c[i].masked) assert_ok(samp_accept(rewinds, (unsigned char)*c[i].masked));
         assert_num(samp_rewind_length(rewinds), c[i].back);
-        samp_free(s);
-        samp_free(rewinds);
     }
 }
 
@@ -1575,13 +1555,12 @@ TEST(test_long_match)
 {
     const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
     for (int n = 1020; n < 1027; n++) {
-        samp_sampler *s = samp_init_banned_pattern(&bytes, "ba*c", SAMP_BAN_REWIND, NULL);
+        own_sampler *s = samp_init_banned_pattern(&bytes, "ba*c", SAMP_BAN_REWIND, NULL);
         assert_ok(samp_set_rollback(s, 2000));
         assert_ok(samp_accept(s, 'b'));
         for (int i = 0; i < n; i++) assert_ok(samp_accept(s, 'a'));
         assert_ok(samp_accept(s, 'c'));
         assert_num(samp_rewind_length(s), n + 2 <= 1024 ? n + 2 : 1024);
-        samp_free(s);
     }
 }
 
@@ -1593,7 +1572,7 @@ TEST(test_loops)
     const samp_loop loop = { 1, 4, 3, 30, 3 };
     samp_thinking_plan plan = { 0 };
     plan.loop = &loop, plan.loop_from = 9;
-    samp_sampler *s = samp_init_thinking(NULL, &span, 1, 1000, -1, &plan), *watch = samp_init_loop_watch(&loop);
+    own_sampler *s = samp_init_thinking(NULL, &span, 1, 1000, -1, &plan), *watch = samp_init_loop_watch(&loop);
     for (int i = 0; i < 9; i++) assert_ok(samp_accept(s, i % 2)); /* outside: nobody minds */
     assert_ok(samp_accept(s, 20));
     for (int i = 0; i < 9; i++) { /* of the span alone: 0 1 0 1 0 1 is a loop at 6, which is too early */
@@ -1614,8 +1593,6 @@ TEST(test_loops)
     assert_num(samp_loop_length(watch), 0);
     assert_status(samp_loop_length(s), SAMP_E_UNSUPPORTED);
     assert_status(samp_schedule_holds(s), SAMP_E_UNSUPPORTED);
-    samp_free(s);
-    samp_free(watch);
 }
 
 /* The smallest period counts, also where a larger one was found first. The sum's window has the token to be drawn. */
@@ -1623,7 +1600,7 @@ TEST(test_loops_by_hand)
 {
     static const samp_token text[] = { 7, 7, 8, 7, 7, 8, 7, 7, 8 }, period[] = { 0, 1, 0, 0, 1, 3, 3, 1, 3 };
     const samp_loop loop = { 1, 4, 2, 30, 1 };
-    samp_sampler *watch = samp_init_loop_watch(&loop), *sum = samp_init_loop_breaker_cusum(1, 3, 0.0f, 1.0f, 2.0f);
+    own_sampler *watch = samp_init_loop_watch(&loop), *sum = samp_init_loop_breaker_cusum(1, 3, 0.0f, 1.0f, 2.0f);
     for (size_t i = 0; i < TEST_COUNT(text); i++) {
         assert_ok(samp_accept(watch, text[i]));
         assert_num(samp_loop_length(watch), period[i]);
@@ -1636,8 +1613,6 @@ TEST(test_loops_by_hand)
         assert_ok(samp_apply(sum, &cur));
         for (int k = 0; k < 8; k++) assert_same(data[k].logit, i == 2 && k == 7 ? -2.0f : 0.0f);
     }
-    samp_free(watch);
-    samp_free(sum);
 }
 
 /* A character gets four tokens to be finished, or it never is. */
@@ -1647,7 +1622,7 @@ TEST(test_unfinished)
     enum { LEAD = 9, NEXT = 10 }; /* of three bytes the first, and a later one */
     const samp_thinking span = { start, 1, end, 1, NULL, 0 };
     for (int finished = 0; finished < 2; finished++) {
-        samp_sampler *s = samp_init_thinking_budget(&vocab, &span, 1, 2, 0);
+        own_sampler *s = samp_init_thinking_budget(&vocab, &span, 1, 2, 0);
         for (int i = 0; i < 7; i++) {
             float row[N] = { 0 };
             samp_token_data data[N];
@@ -1657,7 +1632,6 @@ TEST(test_unfinished)
             for (int k = 0; k < N; k++) assert_same(data[k].logit, forced && k != 1 ? -INFINITY : 0.0f);
             assert_ok(samp_accept(s, finished && i > 1 ? NEXT : LEAD));
         }
-        samp_free(s);
     }
 }
 
@@ -1778,7 +1752,7 @@ TEST(test_top_p_decay_formula)
 {
     source rng = source_stream(19);
     static const samp_token end[] = { 5 };
-    samp_sampler *s = samp_init_top_p_decay(0.9f, 0.9f, 0.3f, end, 1, 0);
+    own_sampler *s = samp_init_top_p_decay(0.9f, 0.9f, 0.3f, end, 1, 0);
     int t = 1, lowest = 0;
     assert_true(real_rows_load(REAL_ROWS_PATH));
     for (int i = 0; i < 2000; i++) {
@@ -1801,7 +1775,6 @@ TEST(test_top_p_decay_formula)
         t = token == 5 ? 1 : t + 1;
     }
     assert_true(lowest > 200);
-    samp_free(s);
 }
 
 TEST(test_describe)
@@ -2031,7 +2004,7 @@ TEST(test_bad_arguments)
     bad_patterns();
     bad_plans(&span);
     bad_schedules(&span);
-    samp_sampler *s = samp_init_greedy();
+    own_sampler *s = samp_init_greedy();
     assert_status(samp_rewind_length(NULL), SAMP_E_NULL);
     assert_status(samp_thinking_end(NULL), SAMP_E_NULL);
     assert_status(samp_thinking_now(s), SAMP_E_UNSUPPORTED);
@@ -2041,7 +2014,6 @@ TEST(test_bad_arguments)
     assert_status(samp_thinking_left(NULL), SAMP_E_NULL);
     assert_status(samp_thinking_left(s), SAMP_E_UNSUPPORTED);
     assert_num(samp_rewind_length(s), 0);
-    samp_free(s);
 }
 
 /* Nothing left is a status, and nothing has changed: on the fast path and on an array. */
@@ -2052,7 +2024,7 @@ TEST(test_nothing_left)
     samp_sampler *s[] = { samp_init_suppressed_tokens(all, 8), samp_init_allowed_tokens(masked, 1),
                           samp_init_allowed_tokens(beyond, 1), samp_init_forced_prefix(masked, 1, 0) };
     for (size_t i = 0; i < 2 * TEST_COUNT(s); i++) {
-        samp_sampler *chain = with_dist(samp_clone(s[i / 2]), (samp_rng_kind)(i % 2));
+        own_sampler *chain = with_dist(samp_clone(s[i / 2]), (samp_rng_kind)(i % 2));
         samp_logits l = { .data = row, .n_rows = 1, .n_vocab = 8 };
         samp_token_data data[8];
         samp_token_data_array cur = test_array(data, row, 8);
@@ -2063,7 +2035,6 @@ TEST(test_nothing_left)
         assert_status(samp_apply(chain, &cur), SAMP_E_EMPTY);
         assert_num(samp_get_position(chain), 0);
         assert_num(samp_last(chain), SAMP_E_EMPTY);
-        samp_free(chain);
     }
     for (size_t i = 0; i < TEST_COUNT(s); i++) samp_free(s[i]);
 }
@@ -2093,8 +2064,8 @@ TEST(test_ras_keeps_masks)
     const samp_logit_bias never[] = { { 5, -INFINITY }, { 7, 3.0f } };
     uint32_t bits[(N + 31) / 32], by_grammar[(N + 31) / 32];
     int status, others = 0;
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
-    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [a-c]+", NULL, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, &status);
+    own_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [a-c]+", NULL, NULL);
     assert_non_null(index);
     assert_non_null(grammar);
     samp_sampler *asked = samp_init_grammar(index, grammar);
@@ -2133,8 +2104,6 @@ TEST(test_ras_keeps_masks)
     }
 #undef RAS
     assert_true(others > 20);
-    samp_grammar_free(grammar);
-    samp_vocab_index_free(index);
 }
 
 /* ---- hostile states ---- */
@@ -2158,9 +2127,9 @@ TEST(test_hostile_states)
         if (kind == SEQUENCE_BIAS && is_doubled(&p)) continue;
         const char *strings[N_TEXTS];
         for (size_t k = 0; k < N_TEXTS; k++) strings[k] = p.strings[k];
-        samp_sampler *s = i % (N_KINDS + 2) < N_KINDS
-                              ? make(&p)
-                              : samp_init_banned_strings(&vocab, strings, p.n, SAMP_BAN_REWIND);
+        own_sampler *s = i % (N_KINDS + 2) < N_KINDS
+                             ? make(&p)
+                             : samp_init_banned_strings(&vocab, strings, p.n, SAMP_BAN_REWIND);
         for (int k = 0; k < 30; k++) assert_ok(samp_accept(s, (samp_token)below(&rng, 4)));
         size_t size = samp_state_size(s), at = 24 + 4 * below(&rng, (size - 32) / 4 + (size == 32));
         assert_ok(samp_state_save(s, bytes, sizeof bytes));
@@ -2189,7 +2158,6 @@ TEST(test_hostile_states)
             assert_ok(samp_accept(s, (samp_token)below(&rng, k % 2 ? N : 3)));
         }
         for (size_t cut = 0; cut < size; cut += 7) assert_status(samp_state_load(s, before, cut), SAMP_E_FORMAT);
-        samp_free(s);
     }
     assert_true(refused > 100 && taken > 100);
 }
@@ -2199,7 +2167,7 @@ TEST(test_forged_end)
 {
     static const samp_token start[] = { 0 }, end[] = { 1, 2 };
     const samp_thinking span = { start, 1, end, 2, NULL, 0 };
-    samp_sampler *s = samp_init_thinking_budget(NULL, &span, 1, 5, 0);
+    own_sampler *s = samp_init_thinking_budget(NULL, &span, 1, 5, 0);
     unsigned char bytes[200];
     size_t size = samp_state_size(s), at = 24; /* behind the head and samp_get_position */
     assert_ok(samp_state_save(s, bytes, sizeof bytes));
@@ -2218,7 +2186,6 @@ TEST(test_forged_end)
                 bool forces = mode == 2 && ((node == 1 && count == 0) || (node == 3 && count == 1));
                 assert_status(samp_state_load(s, forged, size), idle || counts || forces ? SAMP_OK : SAMP_E_FORMAT);
             }
-    samp_free(s);
 }
 
 /* Other settings are another sampler. */
@@ -2261,7 +2228,7 @@ TEST(test_verify)
         spec p;
         any_spec(&p, &rng, (kind)(i % N_KINDS));
         if (p.kind == SEQUENCE_BIAS && is_doubled(&p)) continue;
-        samp_sampler *chain = with_dist(make(&p), SAMP_RNG_PHILOX), *alone = samp_clone(chain);
+        own_sampler *chain = with_dist(make(&p), SAMP_RNG_PHILOX), *alone = samp_clone(chain);
         float row[5 * N];
         samp_token draft[4], out[5];
         for (int k = 0; k < 5; k++) memcpy(row + k * N, rows[below(&rng, TEST_COUNT(rows))], N * sizeof *row);
@@ -2281,8 +2248,6 @@ TEST(test_verify)
         assert_ok(samp_state_save(chain, a, sizeof a));
         assert_ok(samp_state_save(alone, b, sizeof b));
         assert_memory_equal(a, b, size);
-        samp_free(chain);
-        samp_free(alone);
     }
 }
 
@@ -2293,7 +2258,7 @@ TEST(test_mask_behind_temp)
     static samp_token list[MANY];
     static float row[ALL];
     static samp_token_data data[ALL];
-    samp_sampler *s = samp_chain_init();
+    own_sampler *s = samp_chain_init();
     for (samp_token i = 0; i < ALL; i++) row[i] = i < MANY ? 1.0f : -FLT_MAX;
     for (samp_token i = 0; i < MANY; i++) list[i] = i;
     assert_ok(samp_chain_add(s, samp_init_temp(0.6f)));
@@ -2309,7 +2274,6 @@ TEST(test_mask_behind_temp)
         assert_in_range(token, MANY, ALL - 1);
         assert_int_equal(token, cur.data[cur.selected].id);
     }
-    samp_free(s);
 }
 
 static int make_rows(void **state)

@@ -162,10 +162,9 @@ TEST(test_fragmented)
     EACH_WAY(way)
     {
         const float *logits;
-        samp_kv *kv = fragmented(way, &logits);
+        own_kv *kv = fragmented(way, &logits);
         check("fragmented", way, logits);
         assert_true(jumps(kv, 0) > 8);
-        samp_kv_free(kv);
     }
 }
 
@@ -174,14 +173,13 @@ TEST(test_defragmented)
     EACH_WAY(way)
     {
         const float *logits;
-        samp_kv *kv = fragmented(way, &logits);
+        own_kv *kv = fragmented(way, &logits);
         assert_ok(samp_kv_seq_rm(kv, 0, N + 2, -1));
         assert_ok(samp_kv_seq_rm(kv, 1, -1, -1));
         assert_ok(samp_kv_defrag(kv));
         assert_ok(samp_kv_update(kv));
         for (uint32_t i = 0; i < kv->size; i++) assert_num(kv->cells[i].pos >= 0, i < kv->used);
         check("defragmented", way, feed_singly(kv, 0, N + 2, n_ids, N + 2));
-        samp_kv_free(kv);
     }
 }
 
@@ -190,7 +188,7 @@ TEST(test_forked)
 {
     EACH_WAY(way)
     {
-        samp_kv *kv = cache(way, 96);
+        own_kv *kv = cache(way, 96);
         feed(kv, 0, 0, N, 0);
         assert_ok(samp_kv_seq_cp(kv, 0, 1, -1, -1));
         assert_ok(samp_kv_seq_cp(kv, 0, 2, -1, -1));
@@ -200,7 +198,6 @@ TEST(test_forked)
         assert_ok(samp_kv_seq_rm(kv, 1, N, -1));
         assert_ok(samp_kv_seq_rm(kv, 0, -1, -1));
         check("forked", way, feed(kv, 1, N, n_ids, N));
-        samp_kv_free(kv);
     }
 }
 
@@ -209,7 +206,7 @@ TEST(test_batched)
 {
     EACH_WAY(way)
     {
-        samp_kv *kv = cache(way, 200);
+        own_kv *kv = cache(way, 200);
         static float logits[2 * 2048];
         int32_t at[2], token[2];
         uint64_t set[2] = { 1, 2 };
@@ -221,7 +218,6 @@ TEST(test_batched)
             assert_ok(tales_decode(&model, kv, token, &batch, 2, logits));
         }
         check("two in a batch", way, logits);
-        samp_kv_free(kv);
     }
 }
 
@@ -230,7 +226,7 @@ TEST(test_shifted)
 {
     EACH_WAY(way)
     {
-        samp_kv *kv = cache(way, 64);
+        own_kv *kv = cache(way, 64);
         feed(kv, 0, 0, N, 200);
         assert_ok(samp_kv_seq_add(kv, 0, -1, -1, -200));
         check_within("shifted", way, feed(kv, 0, N, n_ids, N), way->shifted);
@@ -242,7 +238,6 @@ TEST(test_shifted)
         assert_ok(samp_kv_seq_add(kv, 0, -1, -1, -100));
         assert_ok(samp_kv_seq_add(kv, 0, -1, -1, -78));
         check_within("shifted there and back", way, feed(kv, 0, N, n_ids, N), way->shifted);
-        samp_kv_free(kv);
     }
 }
 
@@ -253,7 +248,7 @@ TEST(test_saved)
         const float *logits;
         storage other = *way;
         other.v_trans = !way->v_trans;
-        samp_kv *a = fragmented(way, &logits), *b = cache(&other, 40);
+        own_kv *a = fragmented(way, &logits), *b = cache(&other, 40);
         assert_ok(samp_kv_seq_rm(a, 0, N + 1, -1));
         size_t size = samp_kv_state_size(a, 0);
         void *bytes = malloc(size);
@@ -262,8 +257,6 @@ TEST(test_saved)
         assert_ok(samp_kv_state_load(b, 1, bytes, size));
         check("saved and loaded", way, feed(b, 1, N + 1, n_ids, N + 1));
         free(bytes);
-        samp_kv_free(a);
-        samp_kv_free(b);
     }
 }
 
@@ -273,7 +266,7 @@ TEST(test_bad_calls)
     int32_t at = model.n_ctx, token = 5;
     uint64_t set = 1;
     samp_kv_batch batch = { 1, &at, &set };
-    samp_kv *kv = cache(&ways[0], 4);
+    own_kv *kv = cache(&ways[0], 4);
     assert_status(tales_decode(&model, kv, &token, &batch, 1, logits), SAMP_E_RANGE);
     at = 0, token = model.n_vocab;
     assert_status(tales_decode(&model, kv, &token, &batch, 1, logits), SAMP_E_RANGE);
@@ -282,7 +275,6 @@ TEST(test_bad_calls)
     feed(kv, 1, 0, 4, 0);
     assert_status(tales_decode(&model, kv, &token, &batch, 1, logits), SAMP_E_FULL);
     assert_num(kv->used, 4);
-    samp_kv_free(kv);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, setup, teardown); }

@@ -202,10 +202,9 @@ TEST(test_block_distribution)
 {
     for (int how = DENSE; how <= CERTAIN; how++) {
         const manner m = { line_of, 4, (telling)how, 0.6, true, 1.0f };
-        samp_sampler *chain = top_k_temp_dist(170 + (uint64_t)how);
+        own_sampler *chain = top_k_temp_dist(170 + (uint64_t)how);
         print_message("block, %s\n", told_as[how]);
         assert_true(texts(BLOCK, chain, &m, draws()) >= ALPHA);
-        samp_free(chain);
     }
 }
 
@@ -214,10 +213,9 @@ TEST(test_tree_distribution)
 {
     for (int i = 0; i < 5; i++) {
         const manner m = { tree_of, MOST, i == 4 ? CERTAIN : (telling)(i / 2), 0.6, i % 2 == 1, 1.0f };
-        samp_sampler *chain = top_k_temp_dist(180 + (uint64_t)i);
+        own_sampler *chain = top_k_temp_dist(180 + (uint64_t)i);
         print_message("tree, %s, %s\n", told_as[m.how], m.replaced ? "siblings may be equal" : "siblings differ");
         assert_true(texts(TREE, chain, &m, draws()) >= ALPHA);
-        samp_free(chain);
     }
 }
 
@@ -227,11 +225,10 @@ TEST(test_lies_show)
 {
     if (quick()) skip();
     const manner line = { line_of, 4, DENSE, 0.6, true, 0.7f }, tree = { tree_of, MOST, DENSE, 0.6, false, 0.7f };
-    samp_sampler *chain = top_k_temp_dist(190);
+    own_sampler *chain = top_k_temp_dist(190);
     print_message("these should not fit\n");
     assert_true(texts(BLOCK, chain, &line, draws()) < 1e-6);
     assert_true(texts(TREE, chain, &tree, draws()) < 1e-6);
-    samp_free(chain);
 }
 
 /* xtc's coins belong to positions, and a block looks at positions that it gives back: the next call meets the same coins
@@ -338,7 +335,7 @@ static int block_by_paper(const guess *g, uint64_t seed, uint64_t position, samp
 TEST(test_block_formula)
 {
     const uint64_t seed = 0x123456789abcdef0u;
-    samp_sampler *dist = samp_init_dist(seed);
+    own_sampler *dist = samp_init_dist(seed);
     source rng = source_stream(9300);
     int count[MOST + 1] = { 0 };
     for (int i = 0, n = (int)cases(20000, 500); i < n; i++) {
@@ -361,7 +358,6 @@ TEST(test_block_formula)
         count[kept]++;
     }
     for (int i = 0; i < 4; i++) assert_true(count[i] > 0);
-    samp_free(dist);
 }
 
 /* Children one after the other. Returns the index of the one that is accepted, or -1 and in *next what comes instead. */
@@ -386,7 +382,7 @@ static int children_by_hand(const guess *g, int node, uint64_t seed, uint64_t po
 TEST(test_tree_formula)
 {
     const uint64_t seed = 0xfedcba9876543210u;
-    samp_sampler *dist = samp_init_dist(seed);
+    own_sampler *dist = samp_init_dist(seed);
     source rng = source_stream(9310);
     int longest = 0, second = 0;
     for (int i = 0, n = (int)cases(20000, 500); i < n; i++) {
@@ -413,7 +409,6 @@ TEST(test_tree_formula)
         longest = a > longest ? a : longest;
     }
     assert_true(longest == 2 && second > 0);
-    samp_free(dist);
 }
 
 /* The paper's first example: two tokens, p = (1/3, 2/3), q = (2/3, 1/3), two drafted: of each block 11/9 are accepted,
@@ -425,7 +420,7 @@ TEST(test_block_accepts_more)
     float logits[6];
     samp_token tokens[2], out[3];
     samp_draft draft = { 2, tokens, probs, NULL, 0, NULL };
-    samp_sampler *dist = samp_init_dist(11);
+    own_sampler *dist = samp_init_dist(11);
     source rng = source_stream(9400);
     double sum[2] = { 0, 0 };
     long n = (long)amount(200000, 4000);
@@ -440,7 +435,6 @@ TEST(test_block_accepts_more)
     assert_near(sum[0] / (double)n, 10 / 9.0, within);
     assert_near(sum[1] / (double)n, 11 / 9.0, within);
     if (!quick()) assert_true(sum[1] > sum[0]);
-    samp_free(dist);
 }
 
 /* ---------------------------------------------------------------------------------------- what is the same */
@@ -680,7 +674,7 @@ TEST(test_many_children)
     samp_token tokens[V], out[V + 1];
     int32_t parent[V], path[V];
     samp_draft draft = { V, tokens, NULL, NULL, 0, NULL };
-    samp_sampler *dist = samp_init_dist(8);
+    own_sampler *dist = samp_init_dist(8);
     int rejected = 0, n = quick() ? 100 : 1500;
     long seen[4] = { 0 };
     real p[4] = { 0.25L, 0.25L, 0.25L, 0.25L };
@@ -694,7 +688,6 @@ TEST(test_many_children)
     }
     assert_true(rejected > n / 5 && rejected < n / 2);
     assert_true(fit("a hundred children", seen, p, 4) >= ALPHA);
-    samp_free(dist);
 }
 
 /* ------------------------------------------------------------------------------------------------- relaxed */
@@ -717,7 +710,7 @@ static samp_token flattest(const samp_sampler *chain)
 TEST(test_relaxed_distribution)
 {
     for (int method = SAMP_VERIFY_EXACT; method <= SAMP_VERIFY_RATIO; method++) {
-        samp_sampler *chain = top_k_temp_dist(210);
+        own_sampler *chain = top_k_temp_dist(210);
         real p[N], want[N], rest[N], rest_sum = 0, lost = 0, best = 0, in_all = 0;
         double q[N];
         long seen[N] = { 0 };
@@ -756,7 +749,6 @@ TEST(test_relaxed_distribution)
         }
         assert_true(fit(method ? "relaxed, ratio" : "relaxed, exact", seen, want, N) >= ALPHA);
         if (!quick()) assert_true(chi_square(seen, p, N) < 1e-6); /* and not the model's */
-        samp_free(chain);
     }
 }
 
@@ -767,7 +759,7 @@ TEST(test_relaxed_bounds)
     float logits[10];
     samp_token token, out[2];
     samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
-    samp_sampler *greedy = samp_init_greedy();
+    own_sampler *greedy = samp_init_greedy();
     static const struct {
         samp_token token;
         int32_t top_k;
@@ -788,7 +780,6 @@ TEST(test_relaxed_bounds)
             assert_num(out[0], a ? token : 2);
             assert_num(out[1], a ? 2 : -1);
         }
-    samp_free(greedy);
 }
 
 /* Where a draft's token is not nearly the best, the exact method gives the very token of samp_sample, inside as well. */
@@ -824,7 +815,7 @@ TEST(test_relaxed_span)
     float logits[N_ROWS * V];
     samp_token tokens[N_ROWS - 1], out[N_ROWS];
     samp_draft draft = { 4, tokens, NULL, NULL, 0, NULL };
-    samp_sampler *greedy = samp_init_greedy();
+    own_sampler *greedy = samp_init_greedy();
     samp_relaxed relaxed = { 2, 1.0f, BEGIN, END, false };
     for (int i = 0; i < N_ROWS * V; i++) logits[i] = i % V == best[i / V] ? 2 : i % V == second[i / V] ? 1 : 0;
     for (int i = 0; i < N_ROWS - 1; i++) tokens[i] = best[i] >= BEGIN ? best[i] : second[i];
@@ -840,7 +831,6 @@ TEST(test_relaxed_span)
     assert_num(samp_verify_relaxed(greedy, logits, V, &draft, SAMP_VERIFY_EXACT, &relaxed, out), 0);
     assert_num(out[0], BEGIN);
     assert_true(relaxed.inside); /* the token that came instead begins it, too */
-    samp_free(greedy);
 }
 
 /* ------------------------------------------------------------------------------------------------- grammar */
@@ -850,10 +840,10 @@ TEST(test_relaxed_span)
 TEST(test_grammar)
 {
     source rng = source_stream(9800);
-    samp_grammar *words = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= ([a-e] [f-p]{1,2})*", NULL, NULL);
+    own_grammar *words = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= ([a-e] [f-p]{1,2})*", NULL, NULL);
     static const samp_token ends[] = { N - 1 };
     const samp_vocab vocab = { N, test_letters, NULL, NULL, ends, 1, N - 1, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
     int longest = 0, calls = 0;
     assert_non_null(words);
     assert_non_null(index);
@@ -884,8 +874,6 @@ TEST(test_grammar)
         samp_free(chain), samp_free(other);
     }
     assert_true(longest >= 2 && calls > (quick() ? 20 : 400));
-    samp_vocab_index_free(index);
-    samp_grammar_free(words);
 }
 
 /* A grammar that waits for a trigger refuses token BAD, which is one and goes on as the grammar does not. It is masked in
@@ -923,9 +911,9 @@ TEST(test_lazy_grammar)
 {
     static const samp_token ends[] = { N - 1 }, triggers[] = { BAD, TRIGGER };
     const samp_vocab vocab = { N, test_letters, NULL, NULL, ends, 1, N - 1, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    samp_grammar *words = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= \"cde\" [a-z]*", NULL, NULL);
-    samp_sampler *lazy = samp_init_grammar_lazy(index, words, NULL, 0, triggers, 2);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_grammar *words = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= \"cde\" [a-z]*", NULL, NULL);
+    own_sampler *lazy = samp_init_grammar_lazy(index, words, NULL, 0, triggers, 2);
     source rng = source_stream(9810);
     int refused = 0, begun = 0, n = quick() ? 200 : 4000;
     assert_ok(samp_status(lazy, NULL));
@@ -973,9 +961,6 @@ TEST(test_lazy_grammar)
     }
     print_message("             %d of %d drafts had what the grammar refuses, %d began it\n", refused, n, begun);
     assert_true(refused > n / 3 && begun > n / 20);
-    samp_free(lazy);
-    samp_vocab_index_free(index);
-    samp_grammar_free(words);
 }
 
 /* ---------------------------------------------------------------------------------------------- bad input */
@@ -1066,7 +1051,7 @@ TEST(test_bad_drafts)
 TEST(test_odd_sums)
 {
     source rng = source_stream(9910);
-    samp_sampler *chain = top_k_temp_dist(2);
+    own_sampler *chain = top_k_temp_dist(2);
     for (int i = 0; i < 300; i++) {
         guess g;
         const manner m = { i % 2 ? tree_of : line_of, MOST, DENSE, 0.6, true, 0.0f };
@@ -1079,7 +1064,6 @@ TEST(test_odd_sums)
             for (int k = 0; k <= a; k++) assert_true(out[k] >= 0 && out[k] < N);
         }
     }
-    samp_free(chain);
 }
 
 /* What a block must be able to take back. */
@@ -1183,13 +1167,12 @@ TEST(test_block_refused)
     for (int i = 0; i < 60; i++) {
         guess g;
         samp_token out[ROWS];
-        samp_sampler *chain = new_chain(samp_init_custom(&bad_way_back, NULL), make_dist());
+        own_sampler *chain = new_chain(samp_init_custom(&bad_way_back, NULL), make_dist());
         make_guess(&g, &m, -1, &rng);
         int32_t a = samp_verify_block(chain, g.logits, N, &g.draft, out);
         if (a < 0) assert_status(a, SAMP_E_FULL);
         n_refused += a < 0;
         n_good += a >= 0;
-        samp_free(chain);
     }
     assert_true(n_refused > 5 && n_good > 0);
 }

@@ -59,7 +59,7 @@ TEST(test_winner_by_formula)
         for (int i = 0; i < n / 4; i++) row[below(&rng, (uint64_t)n)] = -INFINITY;
         row[below(&rng, (uint64_t)n)] = 3.0f;
         samp_token want = winner(row, n, 0, seed, position);
-        samp_sampler *s = samp_init_gumbel(seed);
+        own_sampler *s = samp_init_gumbel(seed);
         assert_ok(samp_set_position(s, position));
         samp_token_data_array cur = test_array(data, row, (size_t)n);
         if (percent(&rng, 50)) { /* what is masked is not there, so indices are no ids */
@@ -75,7 +75,6 @@ TEST(test_winner_by_formula)
         assert_num(samp_sample(s, row, (size_t)n), by_steps);
         if (want >= 0) assert_num(by_steps, want);
         told += want >= 0;
-        samp_free(s);
     }
     assert_true(told > n_rounds - 3);
 }
@@ -99,8 +98,8 @@ TEST(test_long_rows)
         if (want < 0 || far_want < 0) continue;
         for (int set = 0; samp_isa_list(set); set++) {
             assert_ok(samp_isa_force(samp_isa_list(set)));
-            samp_sampler *s = samp_init_gumbel(seed),
-                         *cut = new_chain(samp_init_min_p(1e-3f, 0), samp_init_gumbel(seed));
+            own_sampler *s = samp_init_gumbel(seed),
+                        *cut = new_chain(samp_init_min_p(1e-3f, 0), samp_init_gumbel(seed));
             assert_ok(samp_set_position(s, position));
             assert_ok(samp_set_position(cut, position));
             assert_num(samp_sample(s, row, (size_t)n), want);
@@ -111,8 +110,6 @@ TEST(test_long_rows)
             assert_ok(samp_set_position(s, position));
             assert_ok(samp_apply(s, &cur));
             assert_num(cur.data[cur.selected].id, far_want);
-            samp_free(s);
-            samp_free(cut);
         }
     }
     assert_ok(samp_isa_force(NULL));
@@ -125,7 +122,7 @@ TEST(test_by_hand)
 {
     static const float row[2] = { 1.5f, 1.5f };
     int wins = 0;
-    samp_sampler *s = samp_init_gumbel(5);
+    own_sampler *s = samp_init_gumbel(5);
     for (uint64_t position = 0; position < 100; position++) {
         samp_token want = noise(5, position, STREAM, 0) < noise(5, position, STREAM, 1) ? 0 : 1;
         assert_num(samp_sample(s, row, 2), want);
@@ -136,7 +133,6 @@ TEST(test_by_hand)
     char text[64];
     assert_true(samp_describe(s, text, sizeof text) > 0);
     assert_text(text, "logits -> gumbel(seed=5)");
-    samp_free(s);
 }
 
 /* p of every token is left, as by dist. */
@@ -180,10 +176,9 @@ TEST(test_distribution)
     test_row(row, N, 3, 1.5, 9);
     for (int i = 0; i < N; i++) p[i] = i == 9 ? 0 : expl((real)row[i]);
     for (int i = 0; i < N; i++) other[i] = row[i] * 0.95f;
-    samp_sampler *s = samp_init_gumbel(4);
+    own_sampler *s = samp_init_gumbel(4);
     assert_true(fits(s, row, p, quick() ? 20000 : 200000) > 1e-4);
     if (!quick()) assert_true(fits(s, other, p, 200000) < 1e-9); /* it tells 5 % of temperature */
-    samp_free(s);
 }
 
 /* Positions, and places in a chain, have noise of their own: pairs of draws are independent. */
@@ -194,18 +189,15 @@ TEST(test_independent)
     long seen[FEW * FEW] = { 0 }, seeds[FEW * FEW] = { 0 };
     real p[FEW * FEW];
     for (int i = 0; i < FEW * FEW; i++) p[i] = 1;
-    samp_sampler *s = samp_init_gumbel(6);
+    own_sampler *s = samp_init_gumbel(6);
     for (int k = 0; k < 20000; k++) {
         samp_token first = samp_sample(s, row, FEW), second = samp_sample(s, row, FEW);
         seen[first * FEW + second]++;
-        samp_sampler *next = samp_init_gumbel((uint64_t)k), *after = samp_init_gumbel((uint64_t)k + 1);
+        own_sampler *next = samp_init_gumbel((uint64_t)k), *after = samp_init_gumbel((uint64_t)k + 1);
         seeds[samp_sample(next, row, FEW) * FEW + samp_sample(after, row, FEW)]++;
-        samp_free(next);
-        samp_free(after);
     }
     assert_true(chi_square(seen, p, FEW * FEW) > 1e-4);
     assert_true(chi_square(seeds, p, FEW * FEW) > 1e-4);
-    samp_free(s);
 }
 
 /* A tail of a thousand tokens, each less likely than 2^-24, comes as often as it should. */
@@ -214,10 +206,9 @@ TEST(test_unlikely_tail)
     static float row[1001];
     int tail = 0, draws = quick() ? 2000 : 60000;
     for (int i = 1; i <= 1000; i++) row[i] = -15.0f; /* 3.1e-7, 3.1e-4 together */
-    samp_sampler *s = samp_init_gumbel(7);
+    own_sampler *s = samp_init_gumbel(7);
     for (int i = 0; i < draws; i++) tail += samp_sample(s, row, 1001) > 0;
     assert_true(quick() ? tail < 7 : tail > 3 && tail < 42); /* 0.6, 18.4 */
-    samp_free(s);
 }
 
 /* ---- what it is for ---- */
@@ -231,16 +222,14 @@ TEST(test_truncations_keep_the_winner)
         float row[N];
         uint64_t seed = choose(&rng, 8);
         test_logits(&rng, row, N, 2.0);
-        samp_sampler *all = samp_init_gumbel(seed);
+        own_sampler *all = samp_init_gumbel(seed);
         samp_token token = samp_sample(all, row, N);
         int32_t rank = 1, k = 1 + (int32_t)below(&rng, 20);
         for (int i = 0; i < N; i++) rank += row[i] > row[token];
-        samp_sampler *few = new_chain(samp_init_top_k(k), samp_init_gumbel(seed));
+        own_sampler *few = new_chain(samp_init_top_k(k), samp_init_gumbel(seed));
         samp_token of_few = samp_sample(few, row, N);
         if (rank <= k) assert_num(of_few, token);
         kept += rank <= k;
-        samp_free(all);
-        samp_free(few);
     }
     assert_true(kept > 100);
 }
@@ -258,15 +247,12 @@ TEST(test_couples)
         for (int i = 0; i < N; i++) near[i] = i ? row[i] * 1.1f : row[i];
         for (int i = 1; i < N; i++) p += exp((double)row[i]), q += exp((double)near[i]);
         for (int i = 1; i < N; i++) d += 0.5 * fabs(exp((double)row[i]) / p - exp((double)near[i]) / q);
-        samp_sampler *one = samp_init_gumbel((uint64_t)k), *other = samp_init_gumbel((uint64_t)k);
-        samp_sampler *third = samp_init_gumbel((uint64_t)k + 1000000);
+        own_sampler *one = samp_init_gumbel((uint64_t)k), *other = samp_init_gumbel((uint64_t)k);
+        own_sampler *third = samp_init_gumbel((uint64_t)k + 1000000);
         samp_token token = samp_sample(one, row, N);
         differ += samp_sample(other, near, N) != token;
         apart += samp_sample(third, row, N) != token;
         bound += 2 * d / (1 + d);
-        samp_free(one);
-        samp_free(other);
-        samp_free(third);
     }
     assert_true(differ <= bound + 4 * sqrt(bound));
     assert_true(bound < 0.1 * draws);
@@ -324,7 +310,7 @@ TEST(test_drafts)
     float rows[4][N], probs[N] = { 0 };
     samp_token want[4], out[4];
     for (int i = 0; i < 4; i++) test_row(rows[i], N, 300 + (uint64_t)i, 1.0, 0);
-    samp_sampler *s = samp_init_gumbel(13), *same = samp_clone(s);
+    own_sampler *s = samp_init_gumbel(13), *same = samp_clone(s);
     for (int i = 0; i < 4; i++) want[i] = samp_sample(same, rows[i], N);
     samp_draft draft = { 3, want, NULL, NULL, 0, NULL };
     assert_num(samp_verify(s, rows[0], N, &draft, SAMP_VERIFY_EXACT, out), 3);
@@ -345,23 +331,20 @@ TEST(test_drafts)
     float sum = 0;
     for (int i = 0; i < N; i++) sum += probs[i] = i ? expf(rows[0][i]) : 0;
     for (int i = 0; i < N; i++) probs[i] /= sum;
-    samp_sampler *guesser = samp_init_dist(15);
+    own_sampler *guesser = samp_init_dist(15);
     for (int k = 0; k < 500; k++) {
         samp_token guess = samp_sample(guesser, rows[0], N);
         samp_draft one = { 1, &guess, probs, NULL, 0, NULL };
         taken += samp_verify(s, rows[0], N, &one, SAMP_VERIFY_RATIO, out) == 1;
     }
     assert_true(taken >= 498);
-    samp_free(guesser);
-    samp_free(s);
-    samp_free(same);
 }
 
 /* Bad rows are statuses, and the last token left is drawn, however unlikely it was. */
 TEST(test_bad_rows)
 {
     float row[N];
-    samp_sampler *s = samp_init_gumbel(15);
+    own_sampler *s = samp_init_gumbel(15);
     for (int i = 0; i < N; i++) row[i] = -INFINITY;
     assert_status(samp_sample(s, row, N), SAMP_E_EMPTY);
     row[41] = -FLT_MAX;
@@ -371,7 +354,6 @@ TEST(test_bad_rows)
     row[3] = FLT_MAX;
     assert_num(samp_sample(s, row, N), 3);
     assert_u64(samp_get_position(s), 2);
-    samp_free(s);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -121,12 +121,11 @@ static float rows[DRAWS][N];
 /* The tokens of chain i; the instruction set may change between any two. */
 static void draw(int i, const char *const *isa, size_t n_isa, samp_token *out)
 {
-    samp_sampler *chain = make_chain(i);
+    own_sampler *chain = make_chain(i);
     for (int k = 0; k < DRAWS; k++) {
         if (n_isa) samp_isa_force(isa[(size_t)k % n_isa]);
         out[k] = samp_sample(chain, rows[k], N);
     }
-    samp_free(chain);
 }
 
 static samp_token expected[N_CHAINS][DRAWS]; /* with the scalar kernels */

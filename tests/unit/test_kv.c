@@ -53,12 +53,11 @@ static int put(samp_kv *kv, int32_t seq, int32_t pos, uint32_t n)
 TEST(test_against_model)
 {
     source rng = source_stream(7000);
-    samp_kv *kv = model_begin();
+    own_kv *kv = model_begin();
     for (long i = 0; i < STEPS; i++) {
         random_step(&rng, kv);
         check_rules(kv);
     }
-    samp_kv_free(kv);
 }
 
 /* ------------------------------------------------------------------------------------- single cases, by hand */
@@ -66,7 +65,7 @@ TEST(test_against_model)
 /* The trace of llama.cpp with a prompt of six tokens. */
 TEST(test_trace_of_six)
 {
-    samp_kv *kv = plain(1024);
+    own_kv *kv = plain(1024);
     assert_num(kv->size, 1024);
     assert_num(kv->used, 0);
     assert_num(kv->head, 0);
@@ -81,7 +80,6 @@ TEST(test_trace_of_six)
     assert_num(kv->used, 6);
     assert_num(kv->head, 0);
     assert_num(kv->n, 32);
-    samp_kv_free(kv);
 }
 
 TEST(test_attended_length)
@@ -93,16 +91,15 @@ TEST(test_attended_length)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_kv_params params = plain_params(cases[i].cells);
         params.padding = cases[i].padding;
-        samp_kv *kv = samp_kv_init(&params, NULL);
+        own_kv *kv = samp_kv_init(&params, NULL);
         assert_ok(put(kv, 0, 0, cases[i].tokens));
         assert_num(kv->n, cases[i].n);
-        samp_kv_free(kv);
     }
 }
 
 TEST(test_shift)
 {
-    samp_kv *kv = plain(32);
+    own_kv *kv = plain(32);
     assert_ok(put(kv, 0, 0, 10));
     assert_ok(samp_kv_seq_rm(kv, 0, 1, 4));
     assert_ok(samp_kv_seq_add(kv, 0, 4, -1, -3));
@@ -132,7 +129,6 @@ TEST(test_shift)
     assert_ok(samp_kv_seq_add(kv, 0, -1, -1, INT32_MIN));
     assert_num(samp_kv_seq_pos_max(kv, 0), -1);
     assert_num(kv->used, 1);
-    samp_kv_free(kv);
 }
 
 /* -------------------------------------------------------------------------------------- keys and values */
@@ -237,7 +233,7 @@ TEST(test_put_get)
         params.memory = memory + 64;
         params.memory_size = samp_kv_size(&params, NULL, NULL);
         memset(memory, 0x5a, sizeof memory);
-        samp_kv *kv = samp_kv_init(&params, NULL);
+        own_kv *kv = samp_kv_init(&params, NULL);
         assert_non_null(kv);
         assert_ptr_equal(samp_kv_keys(kv, 0), memory + 64);
         float k[8], v[8];
@@ -280,7 +276,6 @@ TEST(test_put_get)
         assert_status(samp_kv_get(NULL, 0, 0, k, v), SAMP_E_NULL);
         assert_null(samp_kv_keys(kv, 2));
         assert_null(samp_kv_values(NULL, 0));
-        samp_kv_free(kv);
     }
     assert_num(heap.live, 0);
 }
@@ -340,7 +335,7 @@ TEST(test_rotation)
         params.n_rot = kind & 8 ? 0 : 6;
         n_rot = kind & 8 ? HEAD : 6;
         if (theta != 10000.0) params.rope_theta = (float)theta;
-        samp_kv *kv = samp_kv_init(&params, NULL);
+        own_kv *kv = samp_kv_init(&params, NULL);
         int32_t born[40];
         assert_ok(put(kv, 0, 3, 30));
         for (int32_t i = 0; i < 30; i++) put_turned(kv, rope, theta, born[i] = i + 3, (uint32_t)i);
@@ -363,7 +358,6 @@ TEST(test_rotation)
         assert_ok(samp_kv_seq_add(kv, 0, -1, -1, 100000000)); /* angles of many turns */
         assert_ok(samp_kv_update(kv));
         check_turned(kv, rope, theta, 3 * tolerance, born);
-        samp_kv_free(kv);
     }
 }
 
@@ -380,7 +374,7 @@ TEST(test_rotated_halves)
     params.type_k = SAMP_F16;
     params.rope = SAMP_ROPE_ADJACENT;
     params.n_embd_head = WIDTH;
-    samp_kv *kv = samp_kv_init(&params, NULL);
+    own_kv *kv = samp_kv_init(&params, NULL);
     assert_ok(put(kv, 0, 0, CELLS_HERE));
     for (uint32_t cell = 0; cell < CELLS_HERE; cell++) {
         for (int i = 0; i < WIDTH; i++) keys[cell][i] = inside_from_half(inside_to_half((float)normal(&rng)));
@@ -398,7 +392,6 @@ TEST(test_rotated_halves)
             check_nearest(fma(a, s, bc), inside_to_half(got[i + 1]));
         }
     }
-    samp_kv_free(kv);
 }
 
 /* Without rope a shift leaves the keys. */
@@ -409,7 +402,7 @@ TEST(test_no_rotation)
     samp_kv_params params = plain_params(4);
     params.n_layer = 1;
     params.n_embd_k = params.n_embd_v = &n;
-    samp_kv *kv = samp_kv_init(&params, NULL);
+    own_kv *kv = samp_kv_init(&params, NULL);
     assert_ok(put(kv, 0, 0, 1));
     assert_ok(samp_kv_put(kv, 0, 0, k, k));
     assert_ok(samp_kv_seq_add(kv, 0, -1, -1, 5));
@@ -419,7 +412,6 @@ TEST(test_no_rotation)
     assert_memory_equal(k, got, sizeof k);
     assert_status(samp_kv_update(NULL), SAMP_E_NULL);
     assert_status(samp_kv_defrag(NULL), SAMP_E_NULL);
-    samp_kv_free(kv);
 }
 
 /* -------------------------------------------------------------------------------------------------- mask */
@@ -430,7 +422,7 @@ TEST(test_mask)
     source rng = source_stream(7200);
     samp_kv_params params = plain_params(N);
     params.padding = 7;
-    samp_kv *kv = samp_kv_init(&params, NULL);
+    own_kv *kv = samp_kv_init(&params, NULL);
     for (int32_t s = 0; s < 5; s++) assert_ok(put(kv, s, 3 * s, 5 + (uint32_t)s));
     for (int32_t s = 0; s < 5; s++) assert_ok(samp_kv_seq_cp(kv, s, (s + 1) % 5, -1, -1));
     assert_ok(samp_kv_seq_rm(kv, 2, 7, 9));
@@ -469,7 +461,6 @@ TEST(test_mask)
     assert_status(samp_kv_mask(kv, &bad, NULL, NULL), SAMP_E_RANGE);
     assert_status(samp_kv_mask(NULL, &good, NULL, NULL), SAMP_E_NULL);
     assert_status(samp_kv_mask(kv, NULL, NULL, NULL), SAMP_E_NULL);
-    samp_kv_free(kv);
 }
 
 /* ------------------------------------------------------------------------------------------------- state */
@@ -651,7 +642,7 @@ TEST(test_state_damaged)
 {
     static const uint32_t wide[2] = { 4, 12 }, values[2] = { 5, 3 };
     enum { POS = 4 * (9 + 4) + 4 };
-    samp_kv *kv = state_cache();
+    own_kv *kv = state_cache();
     size_t size = samp_kv_state_size(kv, 1);
     char *bytes = calloc(1, size + 8);
     assert_ok(samp_kv_state_save(kv, 1, bytes, size));
@@ -716,7 +707,6 @@ TEST(test_state_damaged)
     assert_status(samp_kv_state_save(kv, -1, bytes, size), SAMP_E_RANGE);
     assert_status(samp_kv_state_load(NULL, 0, bytes, size), SAMP_E_NULL);
     free(bytes);
-    samp_kv_free(kv);
 }
 
 /* ------------------------------------------------------------------------------------------- bad input */
@@ -815,7 +805,7 @@ TEST(test_null_arguments)
     int32_t pos = 0;
     uint64_t set = 1;
     samp_kv_batch batch = { 1, &pos, &set }, no_pos = { 1, NULL, &set }, no_set = { 1, &pos, NULL };
-    samp_kv *kv = plain(4);
+    own_kv *kv = plain(4);
     assert_status(samp_kv_find_slot(NULL, &batch, SAMP_KV_RUN, NULL), SAMP_E_NULL);
     assert_status(samp_kv_find_slot(kv, NULL, SAMP_KV_RUN, NULL), SAMP_E_NULL);
     assert_status(samp_kv_find_slot(kv, &no_pos, SAMP_KV_RUN, NULL), SAMP_E_NULL);
@@ -834,7 +824,6 @@ TEST(test_null_arguments)
     assert_status(samp_kv_seq_cp(kv, 0, -1, -1, -1), SAMP_E_RANGE);
     samp_kv_clear(NULL);
     samp_kv_free(NULL);
-    samp_kv_free(kv);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -51,7 +51,7 @@ static samp_token apply_once(const layout_6 *functions, struct llama_sampler *s)
 TEST(test_layouts)
 {
     for (int layout = 6; layout <= 12; layout += layout == 6 ? 4 : 2) {
-        samp_sampler *like = chain_of(SAMP_RNG_MT19937);
+        own_sampler *like = chain_of(SAMP_RNG_MT19937);
         struct llama_sampler *s = samp_llama_init(chain_of(SAMP_RNG_MT19937));
         const layout_6 *f = (const layout_6 *)(const void *)s->iface;
         const layout_10 *ten = (const layout_10 *)(const void *)s->iface;
@@ -83,7 +83,6 @@ TEST(test_layouts)
         }
         llama_free(clone);
         llama_free(s);
-        samp_free(like);
     }
     assert_int_equal(n_samplers, 0);
     assert_int_equal(heap.live, 0);
@@ -93,7 +92,7 @@ TEST(test_layouts)
 TEST(test_sample)
 {
     for (int kind = 0; kind < 2; kind++) {
-        samp_sampler *chain = chain_of((samp_rng_kind)kind), *like = samp_clone(chain);
+        own_sampler *chain = chain_of((samp_rng_kind)kind), *like = samp_clone(chain);
         for (int i = 0; i < 50; i++) {
             assert_int_equal(samp_llama_sample(chain, &context, -1), samp_sample(like, row, 6));
             assert_int_equal(samp_last(chain), samp_last(like));
@@ -105,8 +104,6 @@ TEST(test_sample)
         assert_int_equal(samp_llama_sample(chain, &context, 0), SAMP_E_NULL); /* there are no logits */
         assert_int_equal(samp_llama_sample(chain, NULL, -1), SAMP_E_NULL);
         assert_int_equal(samp_llama_sample(NULL, &context, -1), SAMP_E_NULL);
-        samp_free(chain);
-        samp_free(like);
     }
     assert_int_equal(heap.live, 0);
 }

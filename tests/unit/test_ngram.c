@@ -131,7 +131,7 @@ TEST(test_same_tokens)
     samp_token text[2][LENGTH + DRAFT + 1], draft[DRAFT], out[DRAFT + 1];
     int steps[2] = { 0, 0 };
     for (int with = 0; with < 2; with++) {
-        samp_sampler *chain = new_chain(samp_init_temp(0.5f), samp_init_dist(5));
+        own_sampler *chain = new_chain(samp_init_temp(0.5f), samp_init_dist(5));
         samp_ngram *g = samp_ngram_init(1, 4, 200);
         size_t n = 1;
         text[with][0] = 0;
@@ -153,7 +153,6 @@ TEST(test_same_tokens)
             steps[with]++;
         }
         samp_ngram_free(g);
-        samp_free(chain);
     }
     assert_memory_equal(text[0], text[1], LENGTH * sizeof(samp_token));
     assert_true(2 * steps[1] < steps[0]);

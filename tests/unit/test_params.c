@@ -41,9 +41,8 @@ static samp_sampler *build(const samp_params *params)
 
 static void assert_members_(const samp_params *params, const char *want, int line)
 {
-    samp_sampler *chain = build(params);
+    own_sampler *chain = build(params);
     test_text_(members(chain), want, "the chain's members", __FILE__, line);
-    samp_free(chain);
 }
 #define assert_members(params, want) assert_members_((params), (want), __LINE__)
 
@@ -119,11 +118,10 @@ TEST(test_default_chain)
     p.seed = 99;
     samp_sampler *hand = new_chain(samp_init_top_k(40), samp_init_top_p(0.95f, 0), samp_init_min_p(0.05f, 0),
                                    samp_init_temp(0.8f), samp_init_dist(99));
-    samp_sampler *chain = build(&p);
+    own_sampler *chain = build(&p);
     assert_u64(samp_get_seed(chain), 99);
     same_draws(chain, hand);
     assert_non_null(chain = samp_chain_from_params(&p, NULL)); /* status may be NULL */
-    samp_free(chain);
 }
 
 /* -------------------------------------------------------------------------------- every field, bad values */
@@ -136,7 +134,7 @@ static void bad_(const samp_params *p, int status, const char *name, const char 
     test_status_(samp_check_params(p, &field), status, what, __FILE__, line);
     test_text_(field, name, what, __FILE__, line);
     test_status_(samp_check_params(p, NULL), status, what, __FILE__, line);
-    samp_sampler *chain = samp_chain_from_params(p, &got);
+    own_sampler *chain = samp_chain_from_params(p, &got);
     if (!chain) test_fail(__FILE__, line, "%s: no chain", what);
     test_status_(got, status, what, __FILE__, line);
     field = "unset";
@@ -144,7 +142,6 @@ static void bad_(const samp_params *p, int status, const char *name, const char 
     test_text_(field, name, what, __FILE__, line);
     row(logits, 0);
     test_status_(samp_sample(chain, logits, N), status, what, __FILE__, line);
-    samp_free(chain);
 }
 #define bad(member, value, status) \
     do { \
@@ -224,14 +221,13 @@ TEST(test_bad_pairs)
 TEST(test_null_params)
 {
     int status = 1;
-    samp_sampler *chain = samp_chain_from_params(NULL, &status);
+    own_sampler *chain = samp_chain_from_params(NULL, &status);
     float logits[N];
     row(logits, 0);
     assert_status(status, SAMP_E_NULL);
     assert_non_null(chain);
     assert_status(samp_status(chain, NULL), SAMP_E_NULL);
     assert_status(samp_sample(chain, logits, N), SAMP_E_NULL);
-    samp_free(chain);
 }
 
 /* a zeroed struct is not a valid one */
@@ -457,7 +453,7 @@ TEST(test_each_setting_by_hand)
             { "", "logit_bias 7+4,8-inf n_vocab 80", samp_init_logit_bias(N, 2, bias) },
         };
         for (size_t i = 0; i < TEST_COUNT(rows); i++) {
-            samp_settings *settings = samp_settings_init();
+            own_settings *settings = samp_settings_init();
             const char *at = rows[i].settings;
             char name[32], value[32];
             for (int n; sscanf(at, "%31s %31s%n", name, value, &n) == 2; at += n)
@@ -471,7 +467,6 @@ TEST(test_each_setting_by_hand)
             samp_sampler *hand = new_chain(rows[i].hand, samp_init_dist(1234));
             assert_ok(samp_set_rng(hand, (samp_rng_kind)kind));
             same_draws(build(&p), hand);
-            samp_settings_free(settings);
         }
     }
 }
@@ -491,7 +486,7 @@ TEST(test_dry_breakers)
         p.vocab = &vocab;
         p.dry_breakers = with == 2 ? e : none;
         if (with == 1) p.dry_breakers = NULL; /* the usual ones: no "e" among them */
-        samp_sampler *chain = build(&p);
+        own_sampler *chain = build(&p);
         for (size_t i = 0; i < 3; i++) assert_ok(samp_accept(chain, history[i]));
         if (with == 2) assert_ok(samp_accept(chain, 13));
         for (size_t i = 3; i < TEST_COUNT(history); i++) assert_ok(samp_accept(chain, history[i]));
@@ -500,7 +495,6 @@ TEST(test_dry_breakers)
         assert_ok(samp_apply(samp_chain_get(chain, 1), &cur));
         /* after 10 11 12 came 4 (the breaker itself never is the end of a match over it) or 13 */
         assert_same(test_find(&cur, with == 2 ? 13 : 4)->logit, -5.0f * 1.75f);
-        samp_free(chain);
     }
 }
 
@@ -578,7 +572,7 @@ TEST(test_disabled_values)
         if (which == 11) q.dynatemp_range = 0;
         if (which == 12) q.logit_bias = NULL, q.n_logit_bias = 0;
         if (which == 13) q.order = SAMP_ORDER_CANONICAL;
-        samp_sampler *a = build(&p), *b = build(&q);
+        own_sampler *a = build(&p), *b = build(&q);
         for (uint64_t i = 0; i < 60; i++) {
             float logits[N];
             size_t best = 0;
@@ -588,8 +582,6 @@ TEST(test_disabled_values)
             assert_int_equal(samp_sample(a, logits, N), best);
             assert_int_equal(samp_sample(b, logits, N), best);
         }
-        samp_free(a);
-        samp_free(b);
     }
 }
 
@@ -674,7 +666,7 @@ TEST(test_update_learnt)
 {
     samp_params p = samp_default_params();
     p.mirostat = 2;
-    samp_sampler *chain = build(&p);
+    own_sampler *chain = build(&p);
     draw_n(chain, 0, 20);
     float mu = mu_of(chain);
     assert_true(mu != 2 * p.mirostat_tau);
@@ -684,7 +676,6 @@ TEST(test_update_learnt)
     p.mirostat = 1, p.n_vocab = N; /* another sampler: it begins */
     assert_ok(samp_chain_update(chain, &p));
     assert_true(mu_of(chain) == 2 * p.mirostat_tau);
-    samp_free(chain);
 }
 
 /* xtc off for a while: its mt19937 waits. */
@@ -712,7 +703,7 @@ TEST(test_update_two_of_a_kind)
     p.top_k = 1; /* so that the second xtc never draws */
     p.xtc_probability = 0.5f;
     p.xtc_threshold = 0.02f;
-    samp_sampler *chain = build(&p);
+    own_sampler *chain = build(&p);
     draw_n(chain, 0, 30);
     size_t size = samp_state_size(chain);
     char *before = (char *)malloc(size), *after = (char *)malloc(size);
@@ -722,7 +713,6 @@ TEST(test_update_two_of_a_kind)
     assert_memory_equal(before, after, size);
     free(before);
     free(after);
-    samp_free(chain);
 }
 
 /* A chain in a chain keeps that one's random source, whatever its new parameters say. */
@@ -774,14 +764,13 @@ TEST(test_update_vocabulary)
         p.vocab = &vocab;
         p.dry_breakers = breakers;
         p.dry_multiplier = 3;
-        samp_sampler *chain = build(&p);
+        own_sampler *chain = build(&p);
         n_asked = 0;
         if (what == 1) vocab.n_vocab--;
         if (what == 2) vocab.token_bytes = other_bytes;
         if (what == 3) vocab.tokenize = own_tokens;
         assert_ok(samp_chain_update(chain, &p));
         assert_num(n_asked > 0, what > 0);
-        samp_free(chain);
     }
 }
 
@@ -798,9 +787,8 @@ TEST(test_update_adaptive)
     vocab.eog = NULL;
     for (int n = 0; n < 2; n++) {
         vocab.n_eog = n;
-        samp_sampler *s = samp_init_infill(&vocab);
+        own_sampler *s = samp_init_infill(&vocab);
         assert_true((samp_status(s, NULL) == SAMP_E_NULL) == (n > 0));
-        samp_free(s);
     }
 }
 
@@ -895,15 +883,13 @@ TEST(test_many_breakers)
     for (vocab.n_vocab = MOST; vocab.n_vocab <= MOST + 1; vocab.n_vocab++) {
         const int want = vocab.n_vocab == MOST ? SAMP_OK : SAMP_E_RANGE;
         samp_params off = samp_default_params();
-        samp_sampler *chain = samp_chain_from_params(&p, &status), *in_use = build(&off);
+        own_sampler *chain = samp_chain_from_params(&p, &status), *in_use = build(&off);
         assert_num(status, want);
         assert_num(samp_status(chain, &field), want);
         if (want) assert_string_equal(field, "dry_breakers");
         assert_ok(samp_check_params(&p, NULL));
         assert_num(samp_chain_update(in_use, &p), want);
         assert_ok(samp_status(in_use, NULL));
-        samp_free(chain);
-        samp_free(in_use);
     }
 }
 
@@ -928,13 +914,12 @@ TEST(test_update_cost)
                                         : all         ? below(&rng, TEST_COUNT(names))
                                                       : 3]);
         }
-        samp_sampler *chain = build(&p);
+        own_sampler *chain = build(&p);
         memcpy(order + middle + 1, "top_k", 5);
         inside_steps = 0;
         assert_ok(samp_chain_update(chain, &p));
         assert_num(samp_chain_n(chain), LONG + 2);
         assert_in_range(inside_steps, LONG / 2, 32 * LONG);
-        samp_free(chain);
     }
     free(order);
 }

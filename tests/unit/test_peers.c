@@ -43,10 +43,9 @@ static samp_settings *served(void)
 static void describe(samp_settings *settings, char *text)
 {
     int status;
-    samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+    own_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
     assert_ok(status);
     assert_true(samp_describe(chain, text, 1024) < 1024);
-    samp_free(chain);
 }
 
 /* ---- what fields become ---- */
@@ -310,7 +309,7 @@ TEST(test_requests_taken)
     int wrong = 0; /* all of them are told */
     for (size_t i = 0; i < TEST_COUNT(taken); i++) {
         char text[1024];
-        samp_settings *settings = served();
+        own_settings *settings = served();
         samp_request request;
         int status = samp_settings_from(settings, taken[i].peer, taken[i].json, NULL, &request);
         assert_num(request.error.status, status);
@@ -320,7 +319,6 @@ TEST(test_requests_taken)
         if (!good)
             print_error("%s %s: %s: %s\n", peer_names[taken[i].peer], taken[i].json, request.error.message, text);
         wrong += !good;
-        samp_settings_free(settings);
     }
     assert_num(wrong, 0);
 }
@@ -328,7 +326,7 @@ TEST(test_requests_taken)
 /* Values that no description tells. */
 TEST(test_values_of_members)
 {
-    samp_settings *settings = served();
+    own_settings *settings = served();
     samp_request request;
     static const char *const json =
         "{\"logit_bias\":[[4,false],[7,-2.5],[7,1e-3]],\"dry_sequence_breakers\":[\"\",\"\\n\\u0000x\",\"\\u0000\","
@@ -376,7 +374,6 @@ TEST(test_values_of_members)
         samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[\"\"]}", NULL, &request));
     assert_non_null(samp_settings_params(settings)->dry_breakers);
     assert_null(samp_settings_params(settings)->dry_breakers[0]); /* none at all */
-    samp_settings_free(settings);
 }
 
 /* How many tokens may be thought: a number for the caller, who must be there to be told. */
@@ -429,7 +426,7 @@ TEST(test_thinking_budgets)
     };
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
         const char *const handled[] = { c[i].name ? c[i].name : "n", NULL };
-        samp_settings *settings = served();
+        own_settings *settings = served();
         samp_request request;
         assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, &request));
         assert_num(request.thinking_budget, c[i].budget);
@@ -438,7 +435,6 @@ TEST(test_thinking_budgets)
         assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, NULL));
         assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, &request));
         assert_num(request.thinking_budget, -1); /* its caller knows it */
-        samp_settings_free(settings);
     }
 }
 
@@ -463,7 +459,7 @@ TEST(test_searches)
     };
     static const char *const handled[] = { "num_beams", "use_beam_search", NULL };
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
-        samp_settings *settings = served();
+        own_settings *settings = served();
         samp_request r;
         char text[200];
         int status = SAMP_OK;
@@ -482,7 +478,6 @@ TEST(test_searches)
                       c[i].n_beams ? SAMP_E_UNSUPPORTED : SAMP_OK);
         assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, &r));
         assert_num(r.n_beams, 0); /* its caller knows it */
-        samp_settings_free(settings);
     }
 }
 
@@ -496,11 +491,12 @@ TEST(test_wishes)
         int32_t n_top, n_prompt_top, n_ids;
     } c[] = {
         { SAMP_PEER_VLLM, "{}", false, false, false, false, 0, 0, 0 },
-        { SAMP_PEER_VLLM, "{\"logprobs\":5,\"prompt_logprobs\":-1,\"sampling_mask\":true}", true, true, true, false, 5, -1, 0 },
-        { SAMP_PEER_VLLM, "{\"logprobs\":true,\"top_logprobs\":3,\"logprob_token_ids\":[7,0,7]}", true, false, false, false,
-          3, 0, 3 },
-        { SAMP_PEER_VLLM, "{\"logprobs\":false,\"logprob_token_ids\":null,\"prompt_logprobs\":0}", false, true, false, false,
-          0, 0, 0 },
+        { SAMP_PEER_VLLM, "{\"logprobs\":5,\"prompt_logprobs\":-1,\"sampling_mask\":true}", true, true, true, false,
+          5, -1, 0 },
+        { SAMP_PEER_VLLM, "{\"logprobs\":true,\"top_logprobs\":3,\"logprob_token_ids\":[7,0,7]}", true, false, false,
+          false, 3, 0, 3 },
+        { SAMP_PEER_VLLM, "{\"logprobs\":false,\"logprob_token_ids\":null,\"prompt_logprobs\":0}", false, true, false,
+          false, 0, 0, 0 },
         { SAMP_PEER_SGLANG,
           "{\"return_logprob\":true,\"top_logprobs_num\":2,\"token_ids_logprob\":[1],\"return_sampling_mask\":true,"
           "\"return_entropy\":true,\"logprob_start_len\":-1}",
@@ -508,7 +504,7 @@ TEST(test_wishes)
     };
     static const char *const wrong[] = { "{\"logprobs\":-2}", "{\"logprobs\":[]}", "{\"logprob_token_ids\":3}",
                                          "{\"logprob_token_ids\":[-1]}", "{\"sampling_mask\":1}" };
-    samp_settings *settings = served();
+    own_settings *settings = served();
     samp_request r;
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
         assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL));
@@ -531,7 +527,6 @@ TEST(test_wishes)
     strcpy(many + end, ",1]}");
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, many, NULL, &r), SAMP_E_RANGE);
     assert_string_equal(r.field, "logprob_token_ids");
-    samp_settings_free(settings);
 }
 
 /* A scale of guidance is told to the caller, who has the second row; 1 is none. */
@@ -546,7 +541,7 @@ TEST(test_guidance)
               { "0.1", 0.1f, SAMP_OK },           { "1e39", 0.0f, SAMP_E_RANGE },  { "-1e999", 0.0f, SAMP_E_RANGE },
               { "\"1.5\"", 0.0f, SAMP_E_FORMAT }, { "true", 0.0f, SAMP_E_FORMAT }, { "[1.5]", 0.0f, SAMP_E_FORMAT } };
     static const char *const handled[] = { "guidance_scale", NULL };
-    samp_settings *settings = served();
+    own_settings *settings = served();
     samp_request request;
     assert_ok(samp_settings_from(settings, SAMP_PEER_TRANSFORMERS, "{}", NULL, &request));
     assert_true(request.guidance_scale == 1.0f);
@@ -563,7 +558,6 @@ TEST(test_guidance)
     }
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"guidance_scale\":1.5}", NULL, &request),
                   SAMP_E_NAME);
-    samp_settings_free(settings);
 }
 
 /* Of Anthropic's order nothing is known: the same numbers mean what they mean to vLLM. */
@@ -580,16 +574,14 @@ TEST(test_anthropic)
     for (size_t i = 0; i < TEST_COUNT(json); i++) {
         char told[2][300];
         for (int vllm = 0; vllm < 2; vllm++) {
-            samp_settings *settings = served();
+            own_settings *settings = served();
             samp_request request;
             assert_ok(
                 samp_settings_from(settings, vllm ? SAMP_PEER_VLLM : SAMP_PEER_ANTHROPIC, json[i], NULL, &request));
             assert_num(request.seeded, false);
-            samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
+            own_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
             samp_describe(chain, told[vllm], sizeof told[vllm]);
             without_what_is_off(told[vllm]);
-            samp_free(chain);
-            samp_settings_free(settings);
         }
         assert_text(told[0], told[1]);
     }
@@ -620,7 +612,7 @@ TEST(test_settings_kept)
         { SAMP_PEER_OLLAMA, "{\"options\":{\"seed\":42,\"presence_penalty\":1}}", true, true },
     };
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
-        samp_settings *settings = served();
+        own_settings *settings = served();
         samp_request request;
         assert_ok(samp_settings_set(settings, "rng", "mt19937", NULL));
         assert_ok(samp_settings_set_vocab(settings, N_VOCAB, test_letters, NULL));
@@ -635,7 +627,6 @@ TEST(test_settings_kept)
         assert_num(p->n_ctx_train, N_CTX);
         assert_non_null(p->vocab);
         assert_same(p->top_a, 0.0f);
-        samp_settings_free(settings);
     }
 }
 
@@ -898,7 +889,7 @@ static samp_settings *with_values(void)
 
 TEST(test_requests_refused)
 {
-    samp_settings *settings = with_values();
+    own_settings *settings = with_values();
     int wrong = 0; /* all of them are told */
     for (size_t i = 0; i < TEST_COUNT(refused); i++) {
         const refused_case *c = &refused[i];
@@ -921,13 +912,12 @@ TEST(test_requests_refused)
     assert_num(wrong, 0);
     assert_status(samp_settings_from(NULL, SAMP_PEER_VLLM, "{}", NULL, NULL), SAMP_E_NULL);
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, NULL, NULL, NULL), SAMP_E_NULL);
-    samp_settings_free(settings);
 }
 
 /* What the settings must have before: a vocabulary's size, and a vocabulary. */
 TEST(test_settings_first)
 {
-    samp_settings *settings = samp_settings_init();
+    own_settings *settings = samp_settings_init();
     samp_request request;
     assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1}}", NULL, &request),
                   SAMP_E_RANGE);
@@ -939,7 +929,6 @@ TEST(test_settings_first)
     assert_ok(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1}}", NULL, &request));
     assert_ok(samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, "{\"mirostat\":1,\"dry_multiplier\":1}", NULL,
                                  &request));
-    samp_settings_free(settings);
 }
 
 /* The caller sees to some fields itself: whatever they say. */
@@ -950,7 +939,7 @@ TEST(test_fields_of_the_caller)
         "response_format", "request_tag", "options.top_k", "top_kk", LONG_NAME, NULL
     };
     static const char *const one = "{\"response_format\":{\"type\":\"json_object\"},\"request_tag\":5,\"top_p\":0.5}";
-    samp_settings *settings = served();
+    own_settings *settings = served();
     samp_request request;
     assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, one, NULL, &request), SAMP_E_UNSUPPORTED);
     assert_ok(samp_settings_from(settings, SAMP_PEER_OPENAI, one, mine, &request));
@@ -966,7 +955,6 @@ TEST(test_fields_of_the_caller)
                   SAMP_E_NAME);
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kkk\":1}", mine, &request), SAMP_E_NAME);
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kk\\u0000\":1}", mine, &request), SAMP_E_NAME);
-    samp_settings_free(settings);
 }
 
 /* ---- texts of any kind ---- */
@@ -975,7 +963,7 @@ TEST(test_fields_of_the_caller)
 TEST(test_broken_texts)
 {
     source rng = source_stream(31);
-    samp_settings *settings = served();
+    own_settings *settings = served();
     for (size_t i = 0; i < TEST_COUNT(taken); i++) {
         char text[1024];
         size_t n = strlen(taken[i].json);
@@ -995,7 +983,6 @@ TEST(test_broken_texts)
             if (status == SAMP_OK) assert_ok(samp_check_params(samp_settings_params(settings), NULL));
         }
     }
-    samp_settings_free(settings);
 }
 
 /* A name longer than there is room for, an order longer than anyone needs, and brackets without end. */
@@ -1340,12 +1327,12 @@ static void spell(const wish *w, samp_peer peer, char *json, size_t size)
 static void ours(samp_peer peer, const char *json, const samp_token *text, int n_prompt, int n, const float *row,
                  candidates *c)
 {
-    samp_settings *settings = served();
+    own_settings *settings = served();
     samp_request request;
     int status = samp_settings_from(settings, peer, json, NULL, &request);
     if (status) print_error("%s: %s: %s\n", json, request.field, request.error.message);
     assert_ok(status);
-    samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+    own_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
     assert_ok(status);
     for (int i = request.with_prompt ? 0 : n_prompt; i < n; i++) assert_ok(samp_accept(chain, text[i]));
     samp_free(samp_chain_remove(chain, samp_chain_n(chain) - 1)); /* what selects */
@@ -1358,8 +1345,6 @@ static void ours(samp_peer peer, const char *json, const samp_token *text, int n
         c->kept[cur.data[i].id] = cur.data[i].logit > -INFINITY;
     }
     softmax(c);
-    samp_free(chain);
-    samp_settings_free(settings);
 }
 
 static bool same_set(const candidates *a, const candidates *b) { return !memcmp(a->kept, b->kept, sizeof a->kept); }
@@ -1425,13 +1410,11 @@ TEST(test_greedy)
         row[5] = 3.0f;
         row[6] = 2.5f;
         row[7] = 2.0f;
-        samp_settings *settings = served();
+        own_settings *settings = served();
         assert_ok(samp_settings_from(settings, (samp_peer)peer, json[peer], NULL, NULL));
-        samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
+        own_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
         assert_num(samp_sample(chain, row, N), 5);
         assert_num(samp_sample(chain, row, N), 6); /* 3 is 1, or 2 of a penalty that divides */
-        samp_free(chain);
-        samp_settings_free(settings);
     }
 }
 
@@ -1459,13 +1442,12 @@ TEST(penalties_are_not_ignored)
         double gone = peer == SAMP_PEER_TRANSFORMERS ? 1.5 : 4.5;
         assert_near(log(c.p[8] / c.p[9]), gone, 1e-5);
     }
-    samp_settings *settings = served();
+    own_settings *settings = served();
     samp_request request;
     assert_status(
         samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"penalize_newline\":true}}", NULL, &request),
         SAMP_E_NAME);
     assert_text(request.field, "options.penalize_newline");
-    samp_settings_free(settings);
 }
 
 /* Of tokens as likely as the k-th transformers keep all, llama-server and Ollama some; here it is the smaller ids. */
@@ -1524,14 +1506,12 @@ TEST(samples_of_one_seed_differ)
     test_row(row, N, 50, 1.0, 0);
     for (int again = 0; again < 2; again++)
         for (int i = 0; i < SAMPLES; i++) {
-            samp_settings *settings = served();
+            own_settings *settings = served();
             assert_ok(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"seed\":1234,\"n\":32}", NULL, NULL));
             samp_params p = *samp_settings_params(settings);
             p.seed = samp_child_seed(p.seed, (uint64_t)i);
-            samp_sampler *chain = samp_chain_from_params(&p, NULL);
+            own_sampler *chain = samp_chain_from_params(&p, NULL);
             for (int k = 0; k < LENGTH; k++) text[again][i][k] = samp_sample(chain, row, N);
-            samp_free(chain);
-            samp_settings_free(settings);
         }
     assert_memory_equal(text[0], text[1], sizeof text[0]);
     for (int i = 0; i < SAMPLES; i++)
@@ -1590,9 +1570,8 @@ static double pairs_of(uint64_t (*other)(uint64_t seed, uint64_t i), uint64_t (*
         samp_token pair[2];
         for (int k = 0; k < 2; k++) {
             uint64_t seed = k ? other(i, 4) : one(i, 4);
-            samp_sampler *s = samp_init_dist(seed);
+            own_sampler *s = samp_init_dist(seed);
             pair[k] = weak ? (samp_token)(seed % TOKENS) : samp_sample(s, row, TOKENS);
-            samp_free(s);
         }
         seen[pair[0] * TOKENS + pair[1]]++;
     }
@@ -1632,7 +1611,7 @@ TEST(test_lenient)
     enum { N_NAMES = TEST_COUNT(not_llama_servers) };
     char json[4096] = "{\"top_k\":7,\"prompt\":\"a\"", want[1024] = "", left[1024], text[1024], plain[1024];
     samp_request request;
-    samp_settings *settings = served();
+    own_settings *settings = served();
     assert_num(N_NAMES, 32);
     for (int i = 0; i < N_NAMES; i++) {
         strcat(strcat(strcat(json, ",\""), not_llama_servers[i]), i % 2 ? "\":[1,\"2\"]" : "\":{\"a\":null}");
@@ -1688,7 +1667,6 @@ TEST(test_lenient)
     }
     assert_status(samp_settings_from_lenient(settings, SAMP_PEER_VLLM, "{}", NULL, NULL, NULL, 5), SAMP_E_NULL);
     assert_status(samp_settings_from_lenient(NULL, SAMP_PEER_VLLM, "{}", NULL, NULL, left, 5), SAMP_E_NULL);
-    samp_settings_free(settings);
 }
 
 /* Penalties of programs that look at the whole text do so, though the caller has not said how long it may be. */

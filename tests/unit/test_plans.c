@@ -368,7 +368,7 @@ TEST(test_an_executor)
     for (uint64_t i = 0; i < n_cases; i++) {
         source s = source_seed(seed + i);
         const size_t n = make_length(&s, TOY_MOST);
-        samp_sampler *chain = make_plan_chain(&s, n), *other = samp_clone(chain);
+        own_sampler *chain = make_plan_chain(&s, n), *other = samp_clone(chain);
         sampi_sampler *member[SAMPI_MOST_MEMBERS];
         assert_non_null(other);
         const int n_members = sampi_row_members((sampi_sampler *)chain, member, 0);
@@ -395,8 +395,6 @@ TEST(test_an_executor)
             tokens++;
             waits += row.waits;
         }
-        samp_free(chain);
-        samp_free(other);
     }
     for (int kind = 0; kind < SAMPI_CHAIN; kind++)
         if (has_plan(kind) && kind != SAMPI_SOFTMAX) assert_true(of_kind[kind] > 0);
@@ -419,7 +417,7 @@ TEST(test_numbers_of_draws)
 TEST(test_rows_of_the_table)
 {
     const samp_params plain = samp_plain_params();
-    samp_sampler *chain = samp_chain_from_params(&plain, NULL);
+    own_sampler *chain = samp_chain_from_params(&plain, NULL);
     assert_ok(samp_status(chain, NULL));
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
@@ -438,7 +436,6 @@ TEST(test_rows_of_the_table)
         assert_num(sampi_min_keep(&t), keeps ? 5 : 1);
         if (traits->flags & SAMPI_KEEPS_SOME) assert_true(keeps);
     }
-    samp_free(chain);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -737,10 +737,9 @@ TEST(test_infill_vocab)
         if (i == 2) v.eog = NULL;
         if (i == 3) v.eos = v.eot = -1;
         if (i == 4) v.eot = -1;
-        samp_sampler *s = samp_init_infill(i ? &v : NULL);
+        own_sampler *s = samp_init_infill(i ? &v : NULL);
         assert_status(samp_status(s, &field), i == 4 ? SAMP_OK : i == 3 ? SAMP_E_RANGE : SAMP_E_NULL);
         if (i < 4) assert_text(field, "vocab");
-        samp_free(s);
     }
     samp_params params = samp_default_params();
     params.order = "top_k;infill";
@@ -1118,7 +1117,7 @@ FORMULA(test_penalties, 13, 150)
     if (below(rng, 10) == 0) freq = below(rng, 2) ? FLT_MAX : -FLT_MAX;
     if (below(rng, 10) == 0) repeat = below(rng, 2) ? 1e-7f : 1e7f;
     bool off = last_n == 0 || (repeat == 1 && freq == 0 && present == 0);
-    samp_sampler *s = samp_init_penalties(last_n, repeat, freq, present);
+    own_sampler *s = samp_init_penalties(last_n, repeat, freq, present);
     for (int step = 0; step < 8; step++) {
         size_t range = 0;
         size_t n_new = below(rng, 50);
@@ -1158,7 +1157,6 @@ FORMULA(test_penalties, 13, 150)
         }
         expect_p_untouched();
     }
-    samp_free(s);
 }
 
 /* ==================================================================================================== dry */
@@ -1349,8 +1347,8 @@ TEST(test_ras)
         const int32_t window = 1 + (int32_t)below(&rng, 120), percents = (int32_t)below(&rng, 101);
         const int32_t n = (int32_t)below(&rng, 150), often = (int32_t)below(&rng, 101);
         int32_t count = 0;
-        samp_sampler *chain = new_chain(samp_init_top_k(1),
-                                        samp_init_ras(window, (float)percents / 100.0f, choose(&rng, 8)));
+        own_sampler *chain = new_chain(samp_init_top_k(1),
+                                       samp_init_ras(window, (float)percents / 100.0f, choose(&rng, 8)));
         for (int32_t k = 0; k < n; k++) {
             const samp_token token = (int32_t)below(&rng, 100) < often ? 7 : (samp_token)below(&rng, 5);
             assert_ok(samp_accept(chain, token));
@@ -1362,7 +1360,6 @@ TEST(test_ras)
         again += must;
         once += !must;
         same += must && token == 7;
-        samp_free(chain);
     }
     assert_true(again > rounds(400) && once > rounds(400) && same * 100 < again);
 }
@@ -1397,8 +1394,8 @@ static void mirostat_sequence(source *rng, int version)
     if (below(rng, 40) == 0) n = REAL_WIDTH;
     float tau = (float)(8 * uniform(rng)), eta = (float)(0.5 * uniform(rng));
     int32_t m = below(rng, 3) ? 100 : 2 + (int32_t)below(rng, 50);
-    samp_sampler *s = version == 1 ? samp_init_mirostat((int32_t)n, choose(rng, 8), tau, eta, m)
-                                   : samp_init_mirostat_v2(choose(rng, 8), tau, eta);
+    own_sampler *s = version == 1 ? samp_init_mirostat((int32_t)n, choose(rng, 8), tau, eta, m)
+                                  : samp_init_mirostat_v2(choose(rng, 8), tau, eta);
     real mu = 2 * (real)tau;
     for (int step = 0; step < 20; step++) {
         static real quantity[N_MAX];
@@ -1426,7 +1423,6 @@ static void mirostat_sequence(source *rng, int version)
         expect_count(cur.size, want, quantity, cut, scale);
         mu = (float)(mu - (real)eta * (surprise_of(expect_selected(true)) - (real)tau)); /* the state is f32 */
     }
-    samp_free(s);
 }
 
 TEST(test_mirostat)
@@ -1450,7 +1446,7 @@ FORMULA(test_adaptive_p, 18, 100)
     size_t n = make_size(rng);
     float target = below(rng, 10) ? (float)uniform(rng) : (float)below(rng, 3) - 1;
     float decay = below(rng, 4) ? (float)(0.99 * uniform(rng)) : 0.0f;
-    samp_sampler *s = samp_init_adaptive_p(target, decay, choose(rng, 8));
+    own_sampler *s = samp_init_adaptive_p(target, decay, choose(rng, 8));
     real weight = 1 / (1 - (real)decay), sum = (real)target * weight;
     for (int step = 0; step < 20; step++) {
         make_row(rng, row, n, (int)below(rng, ROW_WIDE));
@@ -1493,7 +1489,6 @@ FORMULA(test_adaptive_p, 18, 100)
             weight = 1 + (real)decay * weight;
         }
     }
-    samp_free(s);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, load_rows, NULL); }

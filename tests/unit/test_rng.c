@@ -102,8 +102,8 @@ TEST(test_counter_layout)
     static const uint64_t positions[] = { 0, 1, 2, 77, 0xffffffff, 0x100000000, 0xfedcba9876543210 };
     enum { DIST = 1 }; /* dist's number among the kinds that draw */
     for (size_t i = 0; i < TEST_COUNT(seeds); i++) {
-        samp_sampler *s = samp_init_dist(seeds[i]),
-                     *chain = new_chain(samp_init_dist(seeds[i] + 1), samp_init_dist(seeds[i]));
+        own_sampler *s = samp_init_dist(seeds[i]),
+                    *chain = new_chain(samp_init_dist(seeds[i] + 1), samp_init_dist(seeds[i]));
         for (size_t j = 0; j < TEST_COUNT(positions); j++) {
             uint32_t key[2] = { (uint32_t)seeds[i], (uint32_t)(seeds[i] >> 32) }, out[4];
             uint32_t counter[4] = { (uint32_t)positions[j], (uint32_t)(positions[j] >> 32), DIST << 16, 0 };
@@ -113,8 +113,6 @@ TEST(test_counter_layout)
             sampi_philox(counter, key, out);
             assert_num(dist_flat(chain, positions[j]), out[1] >> 24);
         }
-        samp_free(s);
-        samp_free(chain);
     }
 }
 

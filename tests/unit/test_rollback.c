@@ -213,7 +213,7 @@ static void check_walk(walk *w)
 {
     static unsigned char got[MOST_BYTES], want[MOST_BYTES];
     char text[600];
-    samp_sampler *replay = samp_clone(w->start);
+    own_sampler *replay = samp_clone(w->start);
     for (int i = 0; i < w->n; i++) {
         int result = play_event(replay, &w->done[i]);
         if (result != w->done[i].result) {
@@ -228,13 +228,11 @@ static void check_walk(walk *w)
         test_fail(__FILE__, __LINE__, "%d events are left, and the states differ\n%s", w->n, text);
     }
     check_derived((const sampi_sampler *)w->s, (const sampi_sampler *)replay);
-    samp_sampler *copy = samp_clone(w->s);
+    own_sampler *copy = samp_clone(w->s);
     for (uint64_t seed = 1; seed < 4; seed++) {
         event e = { SAMPLE, seed, 0, 0 };
         assert_num(play_event(copy, &e), play_event(replay, &e));
     }
-    samp_free(copy);
-    samp_free(replay);
 }
 
 /* What forgets: the walk begins anew. */
@@ -393,7 +391,7 @@ TEST(test_mt_goes_back)
 TEST(test_bad_calls)
 {
     static unsigned char before[MOST_BYTES], after[MOST_BYTES];
-    samp_sampler *chain = chain_of(samp_init_penalties(8, 1.1f, 0.0f, 0.0f), samp_init_dist(1), NULL);
+    own_sampler *chain = chain_of(samp_init_penalties(8, 1.1f, 0.0f, 0.0f), samp_init_dist(1), NULL);
     samp_sampler *bad = samp_init_top_p(2.0f, 0), *member = samp_chain_get(chain, 0);
     assert_status(samp_rollback(NULL, 0), SAMP_E_NULL);
     assert_status(samp_set_rollback(NULL, 0), SAMP_E_NULL);
@@ -423,7 +421,6 @@ TEST(test_bad_calls)
     assert_status(samp_rollback(chain, 1), SAMP_E_RANGE);
     assert_ok(samp_rollback(chain, 0));
     samp_free(bad);
-    samp_free(chain);
 }
 
 /* What is done to the chain otherwise, or to a member, forgets. */
@@ -454,7 +451,7 @@ TEST(test_what_forgets)
 TEST(test_draws_taken_back)
 {
     float row[N];
-    samp_sampler *chain = chain_of(samp_init_temp(2.0f), samp_init_dist(3), NULL);
+    own_sampler *chain = chain_of(samp_init_temp(2.0f), samp_init_dist(3), NULL);
     row_of(4, row);
     for (int rng = 0; rng < 2; rng++) {
         assert_ok(samp_set_rng(chain, (samp_rng_kind)rng));
@@ -468,7 +465,6 @@ TEST(test_draws_taken_back)
         assert_num(samp_get_position(chain), 0);
         assert_num(samp_draw(chain, row, N), first);
     }
-    samp_free(chain);
 }
 
 /* The ratio test of samp_verify draws otherwise; its tokens go back as others do, all or some. */
@@ -481,9 +477,9 @@ TEST(test_verify_by_ratio)
     for (uint64_t seed = 0; seed < 200; seed++) {
         samp_token draft_token[ROWS] = { 1, 2, 3, 4 }, out[ROWS + 1], again[ROWS + 1];
         samp_draft draft = { ROWS, draft_token, NULL, NULL, 0, NULL };
-        samp_sampler *chain = chain_of(samp_init_penalties(3, 1.5f, 0.1f, 0.0f),
-                                       seed % 2 ? samp_init_mirostat_v2(seed, 5.0f, 0.3f) : samp_init_dist(seed),
-                                       NULL);
+        own_sampler *chain = chain_of(samp_init_penalties(3, 1.5f, 0.1f, 0.0f),
+                                      seed % 2 ? samp_init_mirostat_v2(seed, 5.0f, 0.3f) : samp_init_dist(seed),
+                                      NULL);
         source s = source_stream(seed);
         test_logits(&s, row, TEST_COUNT(row), 1.0);
         for (int i = 0; i < ROWS; i++) row[i * N + draft_token[i]] = 5.0f;
@@ -504,7 +500,6 @@ TEST(test_verify_by_ratio)
             assert_num(samp_verify(chain, row + N, N, &draft, SAMP_VERIFY_RATIO, again), taken - 1);
             assert_memory_equal(out + 1, again, (size_t)taken * sizeof *out);
         }
-        samp_free(chain);
     }
     assert_true(all > 0 && all < 200);
 }
@@ -579,7 +574,7 @@ TEST(test_grammar)
     float row[N];
     uint32_t bits[2];
     unsigned char x[500], y[500];
-    samp_sampler *matcher = samp_init_grammar(vocab_index, grammar[1]), *chain = samp_init_dist(4);
+    own_sampler *matcher = samp_init_grammar(vocab_index, grammar[1]), *chain = samp_init_dist(4);
     for (uint64_t seed = 1; seed < 60; seed++) {
         size_t size_x = state_of(matcher, x), size_y = state_of(chain, x + 250);
         source s = source_stream(seed);
@@ -603,15 +598,13 @@ TEST(test_grammar)
     uint32_t fresh;
     assert_ok(samp_grammar_mask(matcher, &fresh));
     assert_num(bits[1], fresh);
-    samp_free(matcher);
-    samp_free(chain);
 }
 
 /* The end of a text is a token like others, though it leaves the grammar as it is. */
 TEST(test_grammar_ends)
 {
     static const samp_token text[] = { 0, 1, N - 1, N - 1 }; /* {} */
-    samp_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
+    own_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
     for (size_t i = 0; i < TEST_COUNT(text); i++) assert_ok(samp_accept(s, text[i]));
     assert_ok(samp_rollback(s, 2));
     assert_num(samp_grammar_is_complete(s), 1);
@@ -622,14 +615,13 @@ TEST(test_grammar_ends)
     assert_num(samp_grammar_is_complete(s), 1);
     assert_ok(samp_rollback(s, 2));
     assert_status(samp_accept(s, 1), SAMP_E_RANGE);
-    samp_free(s);
 }
 
 /* Back over the trigger a lazy grammar waits again, with what its expressions had read. */
 TEST(test_grammar_waits_again)
 {
     static const char *const trigger[] = { "{\"a" };
-    samp_sampler *s = samp_init_grammar_lazy(vocab_index, grammar[0], trigger, 1, NULL, 0);
+    own_sampler *s = samp_init_grammar_lazy(vocab_index, grammar[0], trigger, 1, NULL, 0);
     assert_ok(samp_accept(s, 8));
     assert_ok(samp_accept(s, 0)); /* 1{ */
     for (int round = 0; round < 2; round++) {
@@ -648,14 +640,13 @@ TEST(test_grammar_waits_again)
     assert_num(samp_grammar_is_awaiting(s), 1); /* for there is no brace before it now */
     assert_ok(samp_rollback(s, 2));
     assert_status(samp_rollback(s, 1), SAMP_E_RANGE);
-    samp_free(s);
 }
 
 /* Frames and states are swept, and the places before the last tokens are good all the same. */
 TEST(test_grammar_is_swept)
 {
     uint32_t mask[400], now;
-    samp_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
+    own_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
     assert_ok(samp_set_rollback(s, 300));
     assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 20));
     sampi_matcher *m = (sampi_matcher *)s->ctx;
@@ -683,7 +674,6 @@ TEST(test_grammar_is_swept)
         }
         if (kept) break;
     }
-    samp_free(s);
 }
 
 /* ---- memory ---- */
@@ -696,7 +686,7 @@ TEST(test_no_allocation)
     for (uint64_t number = 1; number < 300; number++) {
         source s = source_stream(number);
         if (number % (N_KINDS + 2) == N_KINDS) continue; /* grammars take what they need */
-        samp_sampler *chain = make_walker(&s, number);
+        own_sampler *chain = make_walker(&s, number);
         assert_ok(samp_reserve(chain, N));
         unsigned long calls = heap.mallocs + heap.frees;
         for (int i = 0; i < 200; i++) {
@@ -705,15 +695,13 @@ TEST(test_no_allocation)
             if (i % 7 == 6) assert_ok(samp_rollback(chain, 1 + i % 2));
         }
         assert_num(heap.mallocs + heap.frees, calls);
-        samp_free(chain);
     }
-    samp_sampler *plain = chain_of(samp_init_top_k(4), samp_init_greedy(), NULL);
+    own_sampler *plain = chain_of(samp_init_top_k(4), samp_init_greedy(), NULL);
     assert_ok(samp_set_n_prev(plain, 0));
     unsigned long calls = heap.mallocs;
     for (int i = 0; i < 100; i++) assert_ok(samp_accept(plain, i)); /* no state, no memory */
     assert_ok(samp_rollback(plain, 64));
     assert_num(heap.mallocs, calls);
-    samp_free(plain);
 }
 
 /* Without memory nothing is kept, and tokens are accepted all the same; who asks for it is told. */
@@ -753,11 +741,11 @@ TEST(test_no_memory)
     samp_free(copy);
     samp_free(chain);
     /* a grammar that can't keep a place does not take the token */
-    samp_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
+    own_sampler *s = samp_init_grammar(vocab_index, grammar[0]);
     assert_ok(samp_accept(s, 0));
     assert_ok(samp_rollback(s, 1));
     for (int i = 1, status = SAMP_E_NOMEM; status; i++) {
-        samp_sampler *other = samp_clone(s);
+        own_sampler *other = samp_clone(s);
         heap.fail_at = i;
         status = samp_accept(other, 0);
         heap.fail_at = 0;
@@ -766,9 +754,7 @@ TEST(test_no_memory)
         assert_ok(samp_accept(other, 0));
         assert_ok(samp_accept(other, 1));
         assert_num(samp_grammar_is_complete(other), 1);
-        samp_free(other);
     }
-    samp_free(s);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, make_grammars, free_grammars); }

@@ -162,7 +162,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
 {
     samp_token_data data[N], before[N];
     samp_token_data_array cur = test_array(data, logits, n);
-    samp_sampler *s = of_kind(k->make(), kind);
+    own_sampler *s = of_kind(k->make(), kind);
     samp_token first = 0;
     size_t n_unmasked = 0, left = 0, best = 0;
     bool philox = kind == SAMP_RNG_PHILOX;
@@ -219,7 +219,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
     /* the same from another order of the array, to the bit (Philox: MT19937 sums in array order) */
     if (philox) {
         samp_token_data other[N];
-        samp_sampler *s2 = of_kind(k->make(), kind);
+        own_sampler *s2 = of_kind(k->make(), kind);
         samp_token_data_array cur2 = test_array(other, logits, n);
         if (below(rng, 2))
             test_sort(&cur2);
@@ -237,9 +237,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
                           (int)data[i].id, (double)data[i].logit, (double)data[i].p, (int)other[i].id,
                           (double)other[i].logit, (double)other[i].p);
         }
-        samp_free(s2);
     }
-    samp_free(s);
 }
 
 static void check_all(source *rng, const float *logits, size_t n)
@@ -476,7 +474,7 @@ TEST(test_dist_weightless)
     enum { N = 4096 };
     static samp_token_data data[N];
     static float logits[N];
-    samp_sampler *s = samp_init_dist(5);
+    own_sampler *s = samp_init_dist(5);
     for (int i = 0; i < N; i++) logits[i] = -28.5f;
     logits[N / 2] = 0.0f;
     for (int i = 0; i < 500; i++) {
@@ -486,7 +484,6 @@ TEST(test_dist_weightless)
         assert_close(data[0].p, exp(-28.5), 1e-6); /* p is e^-d all the same */
         assert_same(data[N / 2].p, 1.0f);
     }
-    samp_free(s);
 }
 
 /* ... at any distance. */
@@ -534,10 +531,9 @@ TEST(test_top_k_ties)
     golden(samp_init_top_k_ties(0), FOUR, FOUR_DOWN);
     golden(samp_init_top_k_ties(-1), FOUR, FOUR_DOWN);
     char text[40];
-    samp_sampler *s = samp_init_top_k_ties(3);
+    own_sampler *s = samp_init_top_k_ties(3);
     assert_num(samp_describe(s, text, sizeof text), strlen("logits -> top-k(k=3, ties=1)"));
     assert_text(text, "logits -> top-k(k=3, ties=1)");
-    samp_free(s);
 }
 
 /* every k on every length, many ties, shuffled: the first k of the sorted array, without the masked ones */
@@ -998,11 +994,10 @@ TEST(test_ras)
     samp_token_data data[4];
     const float row[4] = { 1.0f, 0.9f, 0.8f, -INFINITY };
     for (uint64_t seed = 0; seed < 50; seed++) {
-        samp_sampler *chain = new_chain(samp_init_top_k(1), samp_init_ras(5, 0.0f, seed));
+        own_sampler *chain = new_chain(samp_init_top_k(1), samp_init_ras(5, 0.0f, seed));
         samp_token_data_array cur = test_array(data, row, 4);
         assert_ok(samp_apply(chain, &cur));
         assert_num(cur.data[cur.selected].id, 0);
-        samp_free(chain);
     }
 }
 
@@ -1029,7 +1024,7 @@ TEST(test_ras_everywhere)
             assert_true(size <= sizeof bytes);
             assert_ok(samp_state_save(fast, bytes, size));
             assert_ok(samp_state_load(loaded, bytes, size));
-            samp_sampler *copy = samp_clone(fast);
+            own_sampler *copy = samp_clone(fast);
             samp_token token = samp_sample(fast, row, n), out;
             assert_true(token >= 0 && row[token] > -INFINITY);
             assert_num(samp_sample(steps, row, n), token);
@@ -1050,7 +1045,6 @@ TEST(test_ras_everywhere)
                 assert_same(lp.processed.chosen.logprob, lp.raw.chosen.logprob);
                 assert_num(lp.processed.chosen.rank, lp.raw.chosen.rank);
             }
-            samp_free(copy);
         }
         samp_sampler *made[] = { fast, steps, batch, loaded, llama };
         for (size_t k = 0; k < TEST_COUNT(made); k++) samp_free(made[k]);
@@ -1154,7 +1148,7 @@ TEST(test_xtc_chance)
     const double probs[] = { 0.4, 0.3, 0.2, 0.1 };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t c = 0; c < TEST_COUNT(chances); c++) {
-            samp_sampler *s = of_kind(samp_init_xtc(chances[c], 0.15f, 0, 11), kind);
+            own_sampler *s = of_kind(samp_init_xtc(chances[c], 0.15f, 0, 11), kind);
             int acted = 0;
             for (int i = 0; i < 4000; i++) {
                 samp_token_data data[4];
@@ -1172,7 +1166,6 @@ TEST(test_xtc_chance)
             assert_ok(samp_apply(s, &cur));
             assert_num(cur.size, 1);
             assert_u64(samp_get_position(s), 4001);
-            samp_free(s);
         }
 }
 
@@ -1540,8 +1533,8 @@ TEST(test_mirostat_edges)
                     { FLT_MAX, -FLT_MAX, 0, 1 },
                     { 0, -200, -300, -400 },
                 };
-                samp_sampler *s = version == 1 ? samp_init_mirostat(4, 1, 5, 0.1f, m)
-                                               : samp_init_mirostat_v2(1, 5, 0.1f);
+                own_sampler *s = version == 1 ? samp_init_mirostat(4, 1, 5, 0.1f, m)
+                                              : samp_init_mirostat_v2(1, 5, 0.1f);
                 of_kind(s, kind);
                 for (int i = 0; i < 50; i++) {
                     const float *row = rows[i % 5];
@@ -1552,7 +1545,6 @@ TEST(test_mirostat_edges)
                     assert_true(row[data[cur.selected].id] > -INFINITY);
                     assert_true(data[cur.selected].p > 0 && data[cur.selected].p <= 1);
                 }
-                samp_free(s);
             }
 }
 
@@ -1578,7 +1570,7 @@ TEST(test_adaptive_p)
     };
     for (int kind = 0; kind < KINDS; kind++) {
         for (size_t c = 0; c < TEST_COUNT(cases); c++) {
-            samp_sampler *s = of_kind(samp_init_adaptive_p(cases[c].target, cases[c].decay, 5), kind);
+            own_sampler *s = of_kind(samp_init_adaptive_p(cases[c].target, cases[c].decay, 5), kind);
             for (int step = 0, accepted = 0; step < 400 && !accepted;
                  step++) { /* what is drawn only does not count */
                 const double *want = cases[c].first;
@@ -1601,7 +1593,6 @@ TEST(test_adaptive_p)
                     accepted = 1;
                 }
             }
-            samp_free(s);
         }
         samp_token_data data[4]; /* a target below 0: plain dist */
         samp_token_data_array cur = from_probs(data, (const double[]){ 0.1, 0.2, 0.3, 0.4 }, 4);
@@ -1872,14 +1863,13 @@ TEST(test_dry_cost)
             samp_token_data data[4];
             const float logits[4] = { 0 };
             samp_token_data_array cur = test_array(data, logits, 4);
-            samp_sampler *s = samp_init_dry(&vocab, N, 1.0f, 2.0f, allowed, N, breaker, hard == 9 ? BREAKERS : 0);
+            own_sampler *s = samp_init_dry(&vocab, N, 1.0f, 2.0f, allowed, N, breaker, hard == 9 ? BREAKERS : 0);
             inside_steps = 0;
             for (int i = 0; i < N; i++) assert_ok(samp_accept(s, hard_token(hard, i, &rng)));
             assert_true(inside_steps <= (size_t)N * BREAKERS); /* each token's breakers once */
             inside_steps = 0;
             assert_ok(samp_apply(s, &cur));
             assert_in_range(inside_steps, N - 1, (hard < 9 ? 34 * N : 8 * N + 20 * BREAKERS));
-            samp_free(s);
         }
 }
 
@@ -2100,7 +2090,7 @@ TEST(test_disabled)
             samp_free(alone);
             for (int greedy = 0; greedy < 2; greedy++)
                 for (int place = 0; place <= 4; place++) {
-                    samp_sampler *with = samp_chain_init(), *without = samp_chain_init();
+                    own_sampler *with = samp_chain_init(), *without = samp_chain_init();
                     for (int at = 0; at <= 4; at++) {
                         if (at == place) assert_ok(samp_chain_add(with, samp_clone(off[o])));
                         if (at == 4) break;
@@ -2115,8 +2105,6 @@ TEST(test_disabled)
                             test_fail(__FILE__, __LINE__, "disabled %s at %d, step %d: %d, without it %d",
                                       samp_name(samp_chain_get(with, place)), place, i, (int)a, (int)b);
                     }
-                    samp_free(with);
-                    samp_free(without);
                 }
         }
     for (size_t o = 0; o < TEST_COUNT(off); o++) samp_free(off[o]);

@@ -86,11 +86,10 @@ static size_t naive_row(const naive *v, const naive_beam *beam, samp_token_data 
     row_of(v->m, beam->text, beam->n, row);
     for (int i = 0; i < v->m->n_vocab; i++) data[i] = (samp_token_data){ i, row[i] + 0.0f, 0.0f };
     if (v->chain) {
-        samp_sampler *chain = samp_clone(v->chain);
+        own_sampler *chain = samp_clone(v->chain);
         for (int i = 0; i < beam->n; i++) assert_ok(samp_accept(chain, beam->text[i]));
         assert_ok(samp_set_position(chain, (uint64_t)beam->n));
         assert_ok(samp_apply(chain, &cur));
-        samp_free(chain);
     }
     size_t n = 0;
     float max = -INFINITY;

@@ -118,7 +118,7 @@ TEST(test_every_member)
 {
     /* static, so that what lies between the members is zero in both */
     static const samp_params want = { MEMBERS_OF(MEMBER_VALUE) NULL };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(MEMBERS); i++) {
         sets(s, MEMBERS[i][0], MEMBERS[i][1]);
         if (MEMBERS[i][2]) assert_text(takes(MEMBERS[i][0]), MEMBERS[i][2]);
@@ -147,13 +147,12 @@ TEST(test_every_member)
     const samp_params usual = samp_default_params();
     assert_num(memcmp(samp_settings_params(s), &usual, hole), 0);
     assert_num(memcmp((const char *)samp_settings_params(s) + on, (const char *)&usual + on, end - on), 0);
-    samp_settings_free(s);
 }
 
 /* New settings are the defaults, and tell them. */
 TEST(test_defaults)
 {
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     const samp_params usual = samp_default_params();
     assert_num(memcmp(samp_settings_params(s), &usual, sizeof usual), 0);
     assert_text(got(s, "seed"), "0");
@@ -168,7 +167,6 @@ TEST(test_defaults)
     assert_text(got(s, "order"), "SAMP_E_UNSUPPORTED");
     assert_true(samp_settings_params(NULL) == NULL);
     samp_settings_free(NULL);
-    samp_settings_free(s);
 }
 
 /* A sampler's name, as an order may have it, is its first number. */
@@ -180,7 +178,7 @@ TEST(test_other_names)
         { "nucleus", "top_p" },       { "min-p", "min_p" },        { "tail_free", "tfs_z" },
         { "xtc", "xtc_probability" }, { "dry", "dry_multiplier" }, { "top-n-sigma", "top_n_sigma" },
     };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(other); i++) {
         char value[2] = { '1', 0 };
         sets(s, other[i][1], "5");
@@ -191,7 +189,6 @@ TEST(test_other_names)
     }
     sets(s, "penalties", "7");
     assert_num(samp_settings_params(s)->penalty_last_n, 7);
-    samp_settings_free(s);
 }
 
 TEST(test_unknown_names)
@@ -200,7 +197,7 @@ TEST(test_unknown_names)
         "",           "Top_k",          "top_k ", " top_k", "topk", "top_k;top-k", "n_logit_bias", "vocab",
         "mirostat_m", "repeat_penalty", "k",      "dist",   ";",    "params",      "grammar"
     };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     char buf[8];
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         const char *field = NULL;
@@ -221,7 +218,6 @@ TEST(test_unknown_names)
     assert_status(samp_settings_get(s, "top_k", NULL, 1), SAMP_E_NULL);
     assert_status(samp_settings_takes(NULL, buf, sizeof buf), SAMP_E_NULL);
     assert_status(samp_settings_takes("top_k", NULL, 1), SAMP_E_NULL);
-    samp_settings_free(s);
 }
 
 static int applies(samp_sampler *s, samp_token_data_array *cur) { return (void)s, (void)cur, SAMP_OK; }
@@ -269,7 +265,7 @@ TEST(test_error_text)
     told(SAMP_OK, "top_p", "ok");
     assert_status(samp_error_text(SAMP_E_RANGE, "top_p", NULL, 1), SAMP_E_NULL);
 
-    samp_settings *s = samp_settings_init(); /* as a program would use it */
+    own_settings *s = samp_settings_init(); /* as a program would use it */
     const char *field = NULL;
     char buf[100];
     int status = samp_settings_set(s, "temprature", "1", &field);
@@ -280,7 +276,6 @@ TEST(test_error_text)
     status = samp_check_params(samp_settings_params(s), &field);
     samp_error_text(status, field, buf, sizeof buf);
     assert_text(buf, "top_p: a value is outside its range: a number in (0, 1]");
-    samp_settings_free(s);
 }
 
 static void params_are_(const samp_params *p, const char *want, int line)
@@ -324,12 +319,11 @@ TEST(test_params_error_text)
 /* The texts of statuses are true of all that has them. */
 TEST(test_texts_of_statuses)
 {
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     float logits[2] = { 1, 2 };
     assert_status(samp_sample(chain, logits, 2), SAMP_E_UNSUPPORTED);
     assert_non_null(strstr(samp_strerror(SAMP_E_UNSUPPORTED), "samp_init_dist(seed)"));
     assert_non_null(strstr(samp_strerror(SAMP_E_FORMAT), "a text with a mistake"));
-    samp_free(chain);
 }
 
 /* What is not supported is told apart by its field. */
@@ -338,11 +332,9 @@ TEST(test_unsupported)
     static const samp_sampler_i iface = { NULL, NULL, applies, NULL, NULL, NULL, NULL, NULL };
     int ctx = 0;
     const char *field = NULL;
-    samp_sampler *s = samp_init_custom(&iface, &ctx), *copy = samp_clone(s);
+    own_sampler *s = samp_init_custom(&iface, &ctx), *copy = samp_clone(s);
     assert_status(samp_status(copy, &field), SAMP_E_UNSUPPORTED);
     assert_text(field, "clone");
-    samp_free(s);
-    samp_free(copy);
 }
 
 /* ------------------------------------------------------------------------------------------------ numbers */
@@ -355,7 +347,7 @@ TEST(test_bad_numbers)
     static const char *const real[] = { ".",     "-.",    "1e",  "1e+",  "e5", ".e5",
                                         "1e5.0", "1.2.3", "inf", "-inf", "1f", "1e 5" };
     static const char *const whole[] = { "1.0", "1.", "1e3", "inf" };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(form); i++) {
         refuses(s, "temp", form[i], SAMP_E_FORMAT);
         refuses(s, "top_k", form[i], SAMP_E_FORMAT);
@@ -368,13 +360,12 @@ TEST(test_bad_numbers)
         refuses(s, "min_keep", whole[i], SAMP_E_FORMAT);
         refuses(s, "seed", whole[i], SAMP_E_FORMAT);
     }
-    samp_settings_free(s);
 }
 
 /* The ends of each type; what lies behind them is SAMP_E_RANGE, however long. */
 TEST(test_whole_numbers)
 {
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     sets(s, "top_k", "2147483647");
     assert_num(samp_settings_params(s)->top_k, INT32_MAX);
     sets(s, "top_k", "-2147483648");
@@ -402,7 +393,6 @@ TEST(test_whole_numbers)
     assert_true(samp_settings_params(s)->min_keep == SIZE_MAX);
     most[strlen(most) - 1]++; /* ...5 -> ...6 */
     refuses(s, "min_keep", most, SAMP_E_RANGE);
-    samp_settings_free(s);
 }
 
 /* As strtof in the C locale, which glibc rounds correctly; but no zero and no infinity for what is neither. */
@@ -436,7 +426,7 @@ TEST(test_floats_by_hand)
         "0.95", "0.8", "123456789012345678901234567890", "0.0000000000000000000000000000000000000001",
     };
     /* clang-format on */
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(texts); i++) same_float(s, texts[i]);
     sets(s, "temp",
          "1"
@@ -444,7 +434,6 @@ TEST(test_floats_by_hand)
     assert_same(samp_settings_params(s)->temp, 1.0f);
     refuses(s, "temp", "1e9223372036854775808", SAMP_E_RANGE);
     refuses(s, "temp", "1e-99999999999999999999999999", SAMP_E_RANGE);
-    samp_settings_free(s);
 }
 
 /* Floats, the middles between two of them and what lies just beside these, in few digits and in all; and any digits. */
@@ -452,7 +441,7 @@ TEST(test_floats_at_random)
 {
     source rng = source_stream(7100);
     char text[600];
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     for (int i = 0; i < rounds(30000); i++) {
         float x = float_from((uint32_t)choose(&rng, 4) & 0x7FFFFFFFu);
         if (!(x < FLT_MAX)) continue;
@@ -476,14 +465,13 @@ TEST(test_floats_at_random)
         snprintf(text + n, sizeof text - n, "e%d", (int)below(&rng, 110) - 60);
         same_float(s, text);
     }
-    samp_settings_free(s);
 }
 
 /* What is told is read back as it was, and has no digit too many. */
 TEST(test_told_and_read)
 {
     source rng = source_stream(7200);
-    samp_settings *s = samp_settings_init(), *t = samp_settings_init();
+    own_settings *s = samp_settings_init(), *t = samp_settings_init();
     for (int i = 0; i < rounds(30000); i++) {
         float x = float_from((uint32_t)choose(&rng, 4));
         char text[32], shorter[32];
@@ -515,15 +503,13 @@ TEST(test_told_and_read)
     assert_num(samp_settings_takes("rng", NULL, 0), 17);
     assert_num(samp_settings_takes("rng", buf, 4), 17);
     assert_text(buf, "phi");
-    samp_settings_free(s);
-    samp_settings_free(t);
 }
 
 /* -------------------------------------------------------------------------------------------------- words */
 
 TEST(test_rng_and_order)
 {
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     const samp_params *p = samp_settings_params(s);
     sets(s, "rng", "mt19937");
     assert_num(p->rng, SAMP_RNG_MT19937);
@@ -578,7 +564,6 @@ TEST(test_rng_and_order)
     sets(s, "order", "temperature;*");
     sets(s, "order", NULL);
     assert_true(p->order == NULL);
-    samp_settings_free(s);
 }
 
 static void biases_are_(const samp_params *p, int n, const samp_logit_bias *want, int line)
@@ -603,7 +588,7 @@ TEST(test_logit_bias)
                                         "1:1",  "1-inf2+1", "1-i",   "1-in",     "1-ixf",      "1-inx" };
     static const char *const range[] = { "2147483648+1", "1+1e39", "1+1e-60", "99999999999999999999-inf",
                                          "1+1,2+1e99" };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     const samp_params *p = samp_settings_params(s);
     char first[] = "15043+1";
     sets(s, "logit_bias", first);
@@ -618,14 +603,13 @@ TEST(test_logit_bias)
     assert_true(p->logit_bias == NULL);
     sets(s, "logit_bias", "3+2.5");
     biases_are(p, anew);
-    samp_settings_free(s);
 }
 
 /* Each is one more; blanks, commas and quotes are part of it. */
 TEST(test_dry_breakers)
 {
     static const char *const want[] = { "\n", ", ", "\"", "a long one that is longer than those before", "none " };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     const samp_params *p = samp_settings_params(s);
     assert_true(p->dry_breakers == NULL);
     for (size_t i = 0; i < TEST_COUNT(want); i++) {
@@ -645,7 +629,6 @@ TEST(test_dry_breakers)
     assert_true(p->dry_breakers[1] == NULL);
     sets(s, "dry_breakers", NULL);
     assert_true(p->dry_breakers == NULL);
-    samp_settings_free(s);
 }
 
 /* ------------------------------------------------------------------------------------------------- memory */
@@ -752,7 +735,7 @@ TEST(test_chain)
 {
     static const char *const breakers[] = { "ab", NULL };
     static const samp_logit_bias bias[] = { { 4, 2.0f }, { 9, -INFINITY } };
-    samp_settings *s = samp_settings_init();
+    own_settings *s = samp_settings_init();
     samp_vocab vocab;
     memset(&vocab, 0, sizeof vocab);
     vocab.n_vocab = N;
@@ -788,7 +771,6 @@ TEST(test_chain)
     sets(s, "dry_breakers", NULL);
     sets(s, "order", NULL);
     same_draws(chain, samp_chain_from_params(&p, NULL));
-    samp_settings_free(s);
 }
 
 /* A vocabulary from a list: what its tokens are, and that chains draw by it what they draw by a function. */
@@ -895,13 +877,12 @@ TEST(test_values_are_checked)
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         const char *field = NULL;
         int status = SAMP_OK;
-        samp_settings *s = samp_settings_init();
+        own_settings *s = samp_settings_init();
         sets(s, bad[i][0], bad[i][1]);
         assert_status(samp_check_params(samp_settings_params(s), &field), SAMP_E_RANGE);
         assert_text(field, bad[i][0]);
         samp_free(samp_chain_from_params(samp_settings_params(s), &status));
         assert_status(status, SAMP_E_RANGE);
-        samp_settings_free(s);
     }
 }
 

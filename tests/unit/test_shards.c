@@ -950,14 +950,14 @@ TEST(test_one_rank_is_wrong)
 TEST(test_samplers_with_errors)
 {
     static float logits[1000];
-    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
+    own_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
     const samp_logit_bias bias[3] = { { 1, NAN }, { 2, 1.0f }, { 3, 1.0f } };
     samp_shard *shard = samp_shard_init(1000, 0, 1000, 1, NULL);
     const samp_logits slice = { .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = 1000 };
     for (int i = 0; i < 4; i++) {
         samp_sampler *wrong = i % 2 ? samp_init_logit_bias(1000, 3, bias) : samp_init_grammar(NULL, grammar);
         const int status = samp_status(wrong, NULL);
-        samp_sampler *row = i < 2 ? wrong : samp_chain_init();
+        own_sampler *row = i < 2 ? wrong : samp_chain_init();
         samp_token out = 0;
         if (row != wrong) {
             samp_chain_add(row, wrong);
@@ -968,10 +968,8 @@ TEST(test_samplers_with_errors)
         for (size_t n; samp_shard_message(shard, &n) && !samp_shard_take(shard);) {
         }
         assert_int_equal(out, status);
-        samp_free(row);
     }
     samp_shard_free(shard);
-    samp_grammar_free(grammar);
 }
 
 /* Slices of rows with lengths of their own are unsupported: every rank gets the status, and no chain moves. */
@@ -1845,10 +1843,10 @@ TEST(test_grammar_over_nan)
 {
     static const float bad[] = { 3.0f, NAN, INFINITY, -INFINITY };
     samp_vocab vocab = { 10, digit_bytes, NULL, NULL, NULL, 0, -1, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [0-4]*", NULL, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [0-4]*", NULL, NULL);
     for (int k = 0; k < 16; k++) {
-        samp_sampler *chain = chain_of(samp_init_grammar(index, grammar), samp_init_dist(5), NULL);
+        own_sampler *chain = chain_of(samp_init_grammar(index, grammar), samp_init_dist(5), NULL);
         samp_logprob top[2][3];
         samp_logprobs lp;
         memset(&lp, 0, sizeof lp);
@@ -1872,10 +1870,7 @@ TEST(test_grammar_over_nan)
             if (rows.logprobs) assert_num(lp.raw.chosen.token, token);
             if (rows.logprobs) assert_true(lp.raw.chosen.logprob < 0.0f && lp.raw.n_top_found == 3);
         }
-        samp_free(chain);
     }
-    samp_grammar_free(grammar);
-    samp_vocab_index_free(index);
 }
 
 /* A grammar in front is in the mask of whichever slice holds the token, wherever that begins. */
@@ -1884,8 +1879,8 @@ TEST(test_grammar)
     static const samp_token ends[] = { 0 };
     samp_vocab vocab = { 36 * 5, digit_bytes, NULL, NULL, ends, 1, 0, -1 };
     int status;
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
-    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= ([0-9] [x-z])*", NULL, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, &status);
+    own_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= ([0-9] [x-z])*", NULL, NULL);
     assert_non_null(index);
     assert_non_null(grammar);
     for (uint64_t i = 0; i < 20; i++) {
@@ -1928,8 +1923,6 @@ TEST(test_grammar)
         drop_world(w);
         free(w);
     }
-    samp_grammar_free(grammar);
-    samp_vocab_index_free(index);
 }
 
 /* Ranks whose grammars are not the same do not agree, however little these differ. */
@@ -1945,7 +1938,7 @@ TEST(test_other_grammars)
           "{\"anyOf\":[{\"type\":\"integer\"},{\"$ref\":\"#/$defs/r\"}],\"$defs\":{\"r\":{\"items\":false}}}" },
     };
     samp_vocab vocab = { 36, digit_bytes, NULL, NULL, NULL, 0, -1, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
     for (size_t i = 0; i < TEST_COUNT(texts) * 3; i++) {
         float x[36] = { 0 };
         samp_shard *shard[2];
@@ -1979,7 +1972,6 @@ TEST(test_other_grammars)
             samp_grammar_free(grammar[rank]);
         }
     }
-    samp_vocab_index_free(index);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

@@ -213,7 +213,7 @@ TEST(test_counts_are_rebuilt)
     source rng = source_stream(5100);
     for (int32_t last_n = 1; last_n <= 40; last_n++)
         for (int tokens = 0; tokens <= 100; tokens += 1 + (int)below(&rng, 7)) {
-            samp_sampler *a = samp_init_penalties(last_n, 1.2f, 0.1f, 0.1f), *b = samp_clone(a);
+            own_sampler *a = samp_init_penalties(last_n, 1.2f, 0.1f, 0.1f), *b = samp_clone(a);
             const sampi_sampler *x = (const sampi_sampler *)a, *y = (const sampi_sampler *)b;
             for (int i = 0; i < tokens; i++) assert_ok(samp_accept(a, (samp_token)below(&rng, 25)));
             for (int i = 0; i < 60; i++) assert_ok(samp_accept(b, (samp_token)below(&rng, 1000)));
@@ -230,8 +230,6 @@ TEST(test_counts_are_rebuilt)
             assert_num(y->u.penalties.n, x->u.penalties.n);
             assert_memory_equal(sampi_penalties_list(y), sampi_penalties_list(x),
                                 x->u.penalties.n * sizeof(sampi_count));
-            samp_free(a);
-            samp_free(b);
         }
 }
 
@@ -308,7 +306,7 @@ TEST(test_every_byte_changed)
 {
     static saved good;
     for (int rng = 0; rng < 2; rng++) {
-        samp_sampler *s = make_busy(rng);
+        own_sampler *s = make_busy(rng);
         source from = source_seed(5200);
         live(s, NULL, &from, 50);
         save(s, &good);
@@ -320,7 +318,6 @@ TEST(test_every_byte_changed)
                 good.bytes[i] ^= (unsigned char)x;
             }
         assert_ok(load(s, &good));
-        samp_free(s);
     }
 }
 
@@ -328,7 +325,7 @@ TEST(test_every_length_cut_off)
 {
     static saved good, bad;
     for (int rng = 0; rng < 2; rng++) {
-        samp_sampler *s = make_busy(rng);
+        own_sampler *s = make_busy(rng);
         source from = source_seed(5300);
         live(s, NULL, &from, 50);
         save(s, &good);
@@ -342,7 +339,6 @@ TEST(test_every_length_cut_off)
             seal(&bad);
             assert_refused(s, &bad, "another length, with its checksum");
         }
-        samp_free(s);
     }
 }
 
@@ -350,7 +346,7 @@ TEST(test_every_length_cut_off)
 TEST(test_damaged_blocks)
 {
     static saved good, bad;
-    samp_sampler *s = make_busy(0);
+    own_sampler *s = make_busy(0);
     source from = source_seed(5400);
     live(s, NULL, &from, 50);
     save(s, &good);
@@ -371,7 +367,6 @@ TEST(test_damaged_blocks)
     }
     memset(bad.bytes, 0, sizeof bad.bytes);
     for (bad.size = 0; bad.size < 200; bad.size++) assert_refused(s, &bad, "zeros");
-    samp_free(s);
 }
 
 /* ----------------------------------------------------------------------------------------- forged fields
@@ -595,13 +590,12 @@ TEST(test_states_of_other_samplers)
     static saved bytes[2 * N_VARIANTS];
     assert_true(variant(N_VARIANTS) == NULL);
     for (int i = 0; i < 2 * N_VARIANTS; i++) {
-        samp_sampler *s = variant(i / 2);
+        own_sampler *s = variant(i / 2);
         assert_ok(samp_set_rng(s, (samp_rng_kind)(i & 1)));
         save(s, &bytes[i]);
-        samp_free(s);
     }
     for (int i = 0; i < 2 * N_VARIANTS; i++) {
-        samp_sampler *s = variant(i / 2);
+        own_sampler *s = variant(i / 2);
         assert_ok(samp_set_rng(s, (samp_rng_kind)(i & 1)));
         for (int k = 0; k < 2 * N_VARIANTS; k++) {
             char what[100];
@@ -612,7 +606,6 @@ TEST(test_states_of_other_samplers)
             else
                 assert_ok(load(s, &bytes[k]));
         }
-        samp_free(s);
     }
 }
 
@@ -641,7 +634,7 @@ TEST(test_clones)
 TEST(test_other_versions)
 {
     static saved good, bad;
-    samp_sampler *s = samp_init_dist(1);
+    own_sampler *s = samp_init_dist(1);
     save(s, &good);
     assert_num(good.size, 32); /* head, position, checksum */
     assert_memory_equal(good.bytes, "SAMP\1\0\0\0", 8);
@@ -654,7 +647,6 @@ TEST(test_other_versions)
     bad = good;
     put(&bad, 8, 0, 8);
     assert_refused(s, &bad, "fingerprint");
-    samp_free(s);
 }
 
 /* ------------------------------------------------------------------------------------------ calls, format */
@@ -664,7 +656,7 @@ TEST(test_bad_calls)
     static saved at;
     int context = 0;
     unsigned char bytes[64] = { 0 };
-    samp_sampler *s = samp_init_dist(1), *bad = samp_init_top_p(2.0f, 0), *chain = samp_chain_init();
+    own_sampler *s = samp_init_dist(1), *bad = samp_init_top_p(2.0f, 0), *chain = samp_chain_init();
     save(s, &at);
     assert_num(samp_state_size(NULL), 0);
     assert_status(samp_state_save(NULL, bytes, sizeof bytes), SAMP_E_NULL);
@@ -687,9 +679,6 @@ TEST(test_bad_calls)
     assert_num(samp_state_size(chain), 0);
     assert_status(samp_state_save(chain, bytes, sizeof bytes), SAMP_E_UNSUPPORTED);
     assert_status(samp_state_load(chain, at.bytes, at.size), SAMP_E_UNSUPPORTED);
-    samp_free(chain);
-    samp_free(bad);
-    samp_free(s);
 }
 
 /* The form itself, byte by byte. */
@@ -701,7 +690,7 @@ TEST(test_bytes_of_the_form)
         3,    0,    0,    0,                                  /* tokens in the window, the oldest first */
         5,    0,    0,    0,    6,    0,    0, 0, 4, 3, 2, 1, /* 5, 6, 0x01020304 */
     };
-    samp_sampler *s = samp_init_penalties(3, 1.2f, 0.0f, 0.0f);
+    own_sampler *s = samp_init_penalties(3, 1.2f, 0.0f, 0.0f);
     assert_ok(samp_accept(s, 9));
     assert_ok(samp_accept(s, 5));
     assert_ok(samp_accept(s, 6));
@@ -710,7 +699,6 @@ TEST(test_bytes_of_the_form)
     save(s, &at);
     assert_num(at.size, PART + sizeof want + 8);
     assert_memory_equal(at.bytes + PART, want, sizeof want);
-    samp_free(s);
 }
 
 /* The same bytes on every machine: what is written here is what was written where these sums come from. */

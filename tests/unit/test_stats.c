@@ -117,11 +117,10 @@ static void count_draws(samp_sampler *s, size_t n, long n_draws)
 
 static void fit_dist(const char *what, size_t n, long n_draws, uint64_t seed)
 {
-    samp_sampler *s = samp_init_dist(seed);
+    own_sampler *s = samp_init_dist(seed);
     softmax(row, exact, n);
     count_draws(s, n, n_draws);
     expect_fit(what, seen, exact, n);
-    samp_free(s);
 }
 
 TEST(test_dist)
@@ -152,7 +151,7 @@ TEST(test_dist_on_a_whole_row)
 {
     enum { CELLS = 40 };
     static int cell[N_MAX];
-    samp_sampler *s = samp_init_dist(31);
+    own_sampler *s = samp_init_dist(31);
     real p[CELLS + 1] = { 0 }, run = 0;
     long in[CELLS + 1] = { 0 };
     real_row(1, N_MAX);
@@ -165,18 +164,16 @@ TEST(test_dist_on_a_whole_row)
     test_array(fresh, row, N_MAX);
     for (long i = 0; i < N_DRAWS / 250; i++) in[cell[draw(s, N_MAX)]]++;
     expect_fit("dist, real row 1, all of it, 40 cells", in, p, CELLS + 1);
-    samp_free(s);
 }
 
 TEST(test_dist_mt19937)
 {
-    samp_sampler *s = samp_init_dist(5);
+    own_sampler *s = samp_init_dist(5);
     assert_ok(samp_set_rng(s, SAMP_RNG_MT19937));
     real_row(3, 40);
     softmax(row, exact, 40);
     count_draws(s, 40, N_FEWER);
     expect_fit("dist, mt19937, real row 3, 40 tokens", seen, exact, 40);
-    samp_free(s);
 }
 
 static samp_token_data order[N_MAX];
@@ -204,11 +201,10 @@ static void fit_default(const char *what, size_t n, long n_draws, uint64_t seed)
 {
     samp_params params = samp_default_params();
     params.seed = seed;
-    samp_sampler *s = samp_chain_from_params(&params, NULL);
+    own_sampler *s = samp_chain_from_params(&params, NULL);
     default_chain_exact(n);
     count_draws(s, n, n_draws);
     expect_fit(what, seen, exact, n);
-    samp_free(s);
 }
 
 TEST(test_default_chain)
@@ -247,7 +243,7 @@ TEST(test_mirostat_v2)
 {
     static const size_t rows[] = { 1, 8 };
     for (size_t k = 0; k < TEST_COUNT(rows); k++) {
-        samp_sampler *s = samp_init_mirostat_v2(40 + k, 2.5f, 0.3f);
+        own_sampler *s = samp_init_mirostat_v2(40 + k, 2.5f, 0.3f);
         size_t kept = 0;
         char what[64];
         real_row(rows[k], 40);
@@ -266,7 +262,6 @@ TEST(test_mirostat_v2)
         }
         snprintf(what, sizeof what, "mirostat_v2's first draw, real row %zu", rows[k]);
         expect_fit(what, seen, exact, 40);
-        samp_free(s);
     }
 }
 
@@ -276,7 +271,7 @@ TEST(test_adaptive_p)
     static const float targets[] = { 0.05f, 0.3f };
     static real p[40];
     for (size_t k = 0; k < TEST_COUNT(targets); k++) {
-        samp_sampler *s = samp_init_adaptive_p(targets[k], 0.9f, 50 + k);
+        own_sampler *s = samp_init_adaptive_p(targets[k], 0.9f, 50 + k);
         float l[40];
         char what[64];
         real_row(k + 5, 40);
@@ -289,7 +284,6 @@ TEST(test_adaptive_p)
         count_draws(s, 40, N_FEWER);
         snprintf(what, sizeof what, "adaptive_p's first draw, target %.2f", (double)targets[k]);
         expect_fit(what, seen, exact, 40);
-        samp_free(s);
     }
 }
 
@@ -300,7 +294,7 @@ TEST(test_xtc_rate)
     row[5] = row[10 / 3]; /* two above the threshold: one goes if it acts */
     test_array(fresh, row, 10);
     for (size_t k = 0; k < TEST_COUNT(rates); k++) {
-        samp_sampler *s = samp_init_xtc(rates[k], 0.2f, 0, 60 + k);
+        own_sampler *s = samp_init_xtc(rates[k], 0.2f, 0, 60 + k);
         long acted[2] = { 0, 0 };
         real p[2];
         char what[64];
@@ -314,7 +308,6 @@ TEST(test_xtc_rate)
         p[0] = 1 - p[1];
         snprintf(what, sizeof what, "xtc acts with probability %g", (double)rates[k]);
         expect_fit(what, acted, p, 2);
-        samp_free(s);
     }
 }
 
@@ -344,7 +337,7 @@ static void expect_independent(const char *what, const samp_token *a, const samp
 TEST(test_positions_are_independent)
 {
     static const size_t lags[] = { 1, 2, 3, 8, 17 };
-    samp_sampler *s = samp_init_dist(1);
+    own_sampler *s = samp_init_dist(1);
     draw_flat(s, chosen, 0, N_FEWER + 32);
     for (size_t k = 0; k < TEST_COUNT(lags); k++) {
         char what[64];
@@ -355,7 +348,6 @@ TEST(test_positions_are_independent)
     expect_independent("positions i and i + 2^32", chosen, others, N_FEWER);
     draw_flat(s, others, (uint64_t)1 << 63, N_FEWER);
     expect_independent("positions i and i + 2^63", chosen, others, N_FEWER);
-    samp_free(s);
 }
 
 TEST(test_seeds_are_independent)
@@ -393,7 +385,7 @@ static const samp_sampler_i note_iface = { NULL, NULL, note_apply, NULL, NULL, N
 static void fit_two(const char *what, samp_sampler *first, samp_sampler *second)
 {
     samp_token noted = -1;
-    samp_sampler *chain = new_chain(first, samp_init_custom(&note_iface, &noted), second);
+    own_sampler *chain = new_chain(first, samp_init_custom(&note_iface, &noted), second);
     flat_row(SIDE);
     test_array(fresh, row, SIDE);
     for (long i = 0; i < N_FEWER; i++) {
@@ -401,7 +393,6 @@ static void fit_two(const char *what, samp_sampler *first, samp_sampler *second)
         chosen[i] = noted;
     }
     expect_independent(what, chosen, others, N_FEWER);
-    samp_free(chain);
 }
 
 TEST(test_samplers_of_a_chain_are_independent)
@@ -416,7 +407,7 @@ TEST(test_samplers_of_a_chain_are_independent)
 /* xtc acts in half of the cases; whether it does must not tell which of the others dist takes */
 TEST(test_xtc_and_dist_are_independent)
 {
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     real p[2 * 10], part[10];
     long both[2 * 10] = { 0 };
     assert_ok(samp_chain_add(chain, samp_init_xtc(0.5f, 0.3f, 0, 9)));
@@ -435,7 +426,6 @@ TEST(test_xtc_and_dist_are_independent)
         p[10 + i] = i == 2 ? 0 : part[i] / (1 - part[2]) / 2;
     }
     expect_fit("xtc and dist of one seed", both, p, 20);
-    samp_free(chain);
 }
 
 /* ------------------------------------------------------------------------------------ the test's own edge */

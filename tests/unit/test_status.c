@@ -50,7 +50,7 @@ TEST(test_sample_statuses)
         for (size_t k = 0; k < N_SELECTORS; k++)
             for (int draw = 0; draw < 2; draw++) {
                 samp_token (*take)(samp_sampler *, const float *, size_t) = draw ? samp_draw : samp_sample;
-                samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
+                own_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
                 float logits[N];
                 good_row(logits, 1);
                 assert_status(take(NULL, logits, N), SAMP_E_NULL);
@@ -77,7 +77,6 @@ TEST(test_sample_statuses)
                 assert_u64(samp_perf(s).n_accept, 0);
                 good_row(logits, 1);
                 assert_true(take(s, logits, N) >= 0);
-                samp_free(s);
             }
 }
 
@@ -86,7 +85,7 @@ TEST(test_one_left)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < N_SELECTORS; k++) {
-            samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
+            own_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
             float logits[N];
             for (samp_token i = 0; i < N; i++) {
                 if (i == 5) continue; /* banned by the bias */
@@ -97,7 +96,6 @@ TEST(test_one_left)
             for (int j = 0; j < N; j++) logits[j] = -INFINITY;
             logits[5] = 1.0f; /* unmasked in the row, masked by the chain */
             assert_status(samp_sample(s, logits, N), SAMP_E_EMPTY);
-            samp_free(s);
         }
 }
 
@@ -107,7 +105,7 @@ TEST(test_unsupported)
     float logits[N];
     good_row(logits, 2);
     for (int kind = 0; kind < KINDS; kind++) {
-        samp_sampler *s = samp_chain_init();
+        own_sampler *s = samp_chain_init();
         assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
         assert_status(samp_sample(s, logits, N), SAMP_E_UNSUPPORTED);
         assert_ok(samp_chain_add(s, make_xtc()));
@@ -119,7 +117,7 @@ TEST(test_unsupported)
         assert_u64(samp_perf(s).n_sample, 0);
         assert_status(samp_last(s), SAMP_E_EMPTY);
         /* and with one behind it, the sequence is as if that had not happened */
-        samp_sampler *fresh = samp_chain_init();
+        own_sampler *fresh = samp_chain_init();
         assert_ok(samp_set_rng(fresh, (samp_rng_kind)kind));
         assert_ok(samp_chain_add(fresh, make_xtc()));
         assert_ok(samp_chain_add(fresh, make_penalties()));
@@ -127,17 +125,14 @@ TEST(test_unsupported)
         assert_ok(samp_chain_add(s, make_dist()));
         assert_ok(samp_chain_add(fresh, make_dist()));
         assert_alike(s, fresh, 30, "after SAMP_E_UNSUPPORTED");
-        samp_free(fresh);
-        samp_free(s);
     }
     for (size_t k = 0; k < N_ALL; k++) { /* alone: those that select, and those that do not */
-        samp_sampler *s = all[k]();
+        own_sampler *s = all[k]();
         samp_token token = samp_sample(s, logits, N);
         if (k >= N_NOT_SELECTING)
             assert_in_range(token, 0, N - 1);
         else
             assert_status(token, SAMP_E_UNSUPPORTED);
-        samp_free(s);
     }
 }
 
@@ -176,7 +171,7 @@ TEST(test_behind_selection)
         for (size_t j = 0; j < N_SELECTORS; j++)
             for (int last = 0; last < 3; last++) {
                 if (all[k] == make_replay) break; /* its token may be none that is left */
-                samp_sampler *s = samp_chain_init();
+                own_sampler *s = samp_chain_init();
                 bool selects = last == 1 || k >= N_NOT_SELECTING;
                 assert_ok(samp_chain_add(s, all[k]()));
                 assert_ok(samp_chain_insert(s, 0, selectors[j]())); /* what is there already is not asked */
@@ -192,7 +187,6 @@ TEST(test_behind_selection)
                     }
                     all_or_none(s, logits, selects);
                 }
-                samp_free(s);
             }
 }
 
@@ -203,7 +197,7 @@ TEST(test_apply_statuses)
     static const uint32_t bits[4] = { 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x7f800000u };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k <= N_ALL; k++) {
-            samp_sampler *s = k < N_ALL ? all[k]() : chain_of_stages(make_dist, (samp_rng_kind)kind);
+            own_sampler *s = k < N_ALL ? all[k]() : chain_of_stages(make_dist, (samp_rng_kind)kind);
             samp_token_data data[N], before[N];
             float logits[N];
             samp_token_data_array cur;
@@ -239,7 +233,6 @@ TEST(test_apply_statuses)
             assert_memory_equal(before, data, sizeof data);
             assert_num(cur.size, N);
             assert_u64(samp_get_position(s), 0);
-            samp_free(s);
         }
 }
 
@@ -251,7 +244,7 @@ TEST(test_nulls)
     char buf[8] = "untoucd";
     samp_token token;
     samp_perf_data perf = samp_perf(NULL);
-    samp_sampler *chain = samp_chain_init(), *plain = make_dist();
+    own_sampler *chain = samp_chain_init(), *plain = make_dist();
     assert_status(samp_accept(NULL, 1), SAMP_E_NULL);
     assert_status(samp_accept(chain, -1), SAMP_E_RANGE);
     assert_status(samp_accept(plain, INT32_MIN), SAMP_E_RANGE);
@@ -281,20 +274,17 @@ TEST(test_nulls)
     assert_status(samp_reserve(NULL, 10), SAMP_E_NULL);
     assert_status(samp_reserve(plain, SAMP_MAX_VOCAB + 1), SAMP_E_RANGE);
     assert_status(samp_check_params(NULL, &field), SAMP_E_NULL);
-    samp_free(chain);
-    samp_free(plain);
 }
 
 TEST(test_set_n_prev_range)
 {
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     for (samp_token t = 0; t < 10; t++) assert_ok(samp_accept(chain, t));
     assert_status(samp_set_n_prev(chain, ((size_t)1 << 20) + 1), SAMP_E_RANGE);
     assert_status(samp_set_n_prev(chain, SIZE_MAX), SAMP_E_RANGE);
     assert_num(samp_last(chain), 9); /* not forgotten by a call that failed */
     assert_ok(samp_set_n_prev(chain, (size_t)1 << 20));
     assert_status(samp_last(chain), SAMP_E_EMPTY);
-    samp_free(chain);
 }
 
 TEST(test_strerror)
@@ -349,7 +339,7 @@ static void tells(samp_sampler *s, int status, const char *field, int row)
 
     /* it poisons its chain, and the chain around that, until it is removed */
     chain = samp_chain_init();
-    samp_sampler *outer = samp_chain_init();
+    own_sampler *outer = samp_chain_init();
     assert_ok(samp_chain_add(outer, chain));
     assert_ok(samp_chain_add(chain, make_top_k()));
     test_status_(samp_chain_add(chain, s), status, expr, __FILE__, line);
@@ -374,7 +364,6 @@ static void tells(samp_sampler *s, int status, const char *field, int row)
     test_status_(samp_status(s, NULL), status, expr, __FILE__, line);
     assert_true(samp_sample(outer, logits, N) >= 0);
     samp_free(s);
-    samp_free(outer);
 }
 
 static const float least_temp = 9.5367431640625e-7f, most_temp = 1048576.0f; /* 2^-20, 2^20 */
@@ -422,9 +411,8 @@ TEST(test_bad_arguments)
     };
     for (size_t i = 0; i < TEST_COUNT(bad); i++) tells(bad[i].made, bad[i].status, bad[i].field, (int)i);
     const samp_logit_bias infinite[1] = { { 2, INFINITY } };
-    samp_sampler *s = samp_init_logit_bias(10, 1, infinite);
+    own_sampler *s = samp_init_logit_bias(10, 1, infinite);
     assert_true(samp_status(s, NULL) < 0);
-    samp_free(s);
 }
 
 TEST(test_good_arguments)
@@ -817,7 +805,7 @@ TEST(test_custom_breaks)
         for (int what = 0; what <= 12; what++)
             for (int first = 0; first < 2; first++) /* with top_k first the fast path begins */
                 for (size_t k = 0; k < N_SELECTORS; k++) {
-                    samp_sampler *s = samp_chain_init();
+                    own_sampler *s = samp_chain_init();
                     float logits[N];
                     good_row(logits, 95);
                     assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
@@ -830,7 +818,6 @@ TEST(test_custom_breaks)
                     else
                         assert_status(token, SAMP_E_RANGE);
                     if (token < 0) assert_u64(samp_get_position(s), 0);
-                    samp_free(s);
                 }
 }
 
@@ -851,10 +838,9 @@ TEST(test_doubled_among_many)
     static const samp_sampler_i iface = { .apply = double_one };
     float logits[MANY];
     for (int i = 0; i < MANY; i++) logits[i] = (float)(i % 13) * 0.1f;
-    samp_sampler *chain = new_chain(samp_init_custom(&iface, NULL), make_dist());
+    own_sampler *chain = new_chain(samp_init_custom(&iface, NULL), make_dist());
     assert_status(samp_sample(chain, logits, MANY), SAMP_E_RANGE);
     assert_num(samp_get_position(chain), 0);
-    samp_free(chain);
 }
 
 /* An array of the caller's own is not searched for doubled ids: whatever samplers make of one, they come to an end, and what
@@ -903,7 +889,7 @@ TEST(test_custom_breaks_draft)
 {
     static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL, NULL };
     int what = 6;
-    samp_sampler *s = samp_chain_init();
+    own_sampler *s = samp_chain_init();
     samp_token drafted = 3, out[2];
     float logits[2 * N], probs[N] = { 0 };
     good_row(logits, 96);
@@ -913,7 +899,6 @@ TEST(test_custom_breaks_draft)
     assert_ok(samp_chain_add(s, samp_init_custom(&iface, &what)));
     assert_ok(samp_chain_add(s, make_dist()));
     assert_status(samp_verify(s, logits, N, &draft, SAMP_VERIFY_RATIO, out), SAMP_E_RANGE);
-    samp_free(s);
 }
 
 /* A tokenizer that says how many there would be, as snprintf does, has written only as many as there was room for. */
@@ -959,11 +944,10 @@ TEST(test_tokenize_fails)
     unsigned char bytes[2][4096];
     for (size_t i = 0; i < TEST_COUNT(says); i++) {
         n_said = says[i];
-        samp_sampler *s = samp_init_dry(&vocab, 64, 0.8f, 1.75f, 1, -1, breakers, 1);
+        own_sampler *s = samp_init_dry(&vocab, 64, 0.8f, 1.75f, 1, -1, breakers, 1);
         assert_ok(samp_status(s, NULL));
         assert_ok(samp_state_save(s, bytes[i > 0], sizeof *bytes)); /* its fingerprint reads all breakers */
         if (i) assert_memory_equal(bytes[0], bytes[1], samp_state_size(s));
-        samp_free(s);
     }
 }
 

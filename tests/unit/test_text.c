@@ -282,7 +282,7 @@ TEST(test_bad_arguments)
 
     const char *out = NULL;
     size_t n = 9;
-    samp_text *t = TEXT(NULL, "ab");
+    own_text *t = TEXT(NULL, "ab");
     say(t, "a");
     assert_status(samp_text_push(t, -5, &out, &n), SAMP_E_RANGE);
     assert_true(out && n == 0);
@@ -314,7 +314,6 @@ TEST(test_bad_arguments)
     assert_status(samp_text_rollback(t, 1), SAMP_E_RANGE);
     length = 1;
     assert_ok(samp_text_rollback(t, 2));
-    samp_text_free(t);
 }
 
 /* ---- long texts ---- */
@@ -364,7 +363,7 @@ TEST(test_long_text)
 TEST(test_no_memory)
 {
     static const char *const stops[] = { "aaaaaaaaab", "\x98\x80 end" };
-    samp_text *t = text_with(NULL, stops, 2);
+    own_text *t = text_with(NULL, stops, 2);
     assert_ok(samp_text_add_pattern(t, "a[^b]*c", 40));
     const unsigned long before = heap.mallocs;
     source rng = source_stream(5);
@@ -388,7 +387,6 @@ TEST(test_no_memory)
         }
     }
     assert_u64(heap.mallocs, before);
-    samp_text_free(t);
 }
 
 /* 65,536 stops, and a text that begins all of them again and again. */
@@ -442,8 +440,8 @@ TEST(test_chain_ends)
 {
     float logits[N_VOCAB];
     for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'a' || i == 'b' ? 1.0f : i == END ? 0.5f : -5.0f;
-    samp_sampler *chain = new_chain(samp_init_top_k(2), samp_init_dist(3));
-    samp_text *t = TEXT(NULL, "ab");
+    own_sampler *chain = new_chain(samp_init_top_k(2), samp_init_dist(3));
+    own_text *t = TEXT(NULL, "ab");
     int drawn = 0, said = 0;
     while (drawn < 1000) {
         samp_token token = samp_sample(chain, logits, N_VOCAB);
@@ -455,8 +453,6 @@ TEST(test_chain_ends)
     assert_num(said, SAMP_TEXT_STOPPED);
     assert_ok(samp_chain_insert(chain, 0, samp_init_allowed_tokens(&vocab.eos, 1)));
     for (int i = 0; i < 10; i++) assert_num(samp_sample(chain, logits, N_VOCAB), END);
-    samp_text_free(t);
-    samp_free(chain);
 }
 
 /* ---- requests ---- */
@@ -492,7 +488,7 @@ static const request_text requests[] = {
 
 TEST(test_requests)
 {
-    samp_settings *settings = samp_settings_init();
+    own_settings *settings = samp_settings_init();
     for (size_t i = 0; i < TEST_COUNT(requests); i++) {
         const request_text *r = &requests[i];
         samp_request request;
@@ -501,7 +497,7 @@ TEST(test_requests)
         assert_ok(samp_settings_from(settings, r->peer, r->json, NULL, &request));
         assert_num(request.mask_ends, r->peer == SAMP_PEER_LLAMA_SERVER && strstr(r->json, "ignore_eos"));
         assert_num(request.min_tokens, strstr(r->json, "tokens\":3") ? 3 : strstr(r->json, "tokens\":2") ? 2 : 0);
-        samp_text *t = samp_text_from_settings(settings, &vocab, &status);
+        own_text *t = samp_text_from_settings(settings, &vocab, &status);
         assert_ok(status);
         char whole[100] = "";
         for (const char *c = r->said; *c && !last; c++) {
@@ -512,7 +508,6 @@ TEST(test_requests)
         }
         if (strcmp(whole, r->shown) != 0 || samp_text_stop(t) != r->stop)
             test_fail(__FILE__, __LINE__, "%s: %s, stop %d", r->json, whole, (int)samp_text_stop(t));
-        samp_text_free(t);
     }
     /* a request that is refused changes nothing; settings without a request have no stops */
     assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"stop\":[\"a\",\"\"]}", NULL, NULL),
@@ -541,7 +536,6 @@ TEST(test_requests)
     assert_ok(samp_settings_from(settings, SAMP_PEER_SGLANG, "{\"stop_regex\":[\"b$\"]}", NULL, NULL));
     assert_null(samp_text_from_settings(settings, &vocab, &status));
     assert_num(status, SAMP_E_UNSUPPORTED);
-    samp_settings_free(settings);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }

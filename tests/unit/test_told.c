@@ -73,7 +73,7 @@ TEST(test_score)
 {
     source rng = source_stream(9100);
     for (int i = 0; i < rounds(600); i++) {
-        samp_sampler *chain = random_chain_of(&rng, false);
+        own_sampler *chain = random_chain_of(&rng, false);
         float logits[N];
         if (i % 3 == 0) assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
         for (int t = 0; t < 4; t++) {
@@ -96,7 +96,6 @@ TEST(test_score)
                 assert_true(!in_support(&a, k) || a.processed[k] > -INFINITY);
             }
         }
-        samp_free(chain);
     }
 }
 
@@ -104,7 +103,7 @@ TEST(test_removed_by)
 {
     const float logits[6] = { 5.0f, 4.0f, 3.0f, 2.0f, 1.0f, -INFINITY };
     const samp_logit_bias bias = { 1, -INFINITY };
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     samp_score_result score;
     samp_explained line[5];
     assert_ok(samp_chain_add(chain, samp_init_logit_bias(6, 1, &bias)));
@@ -137,7 +136,6 @@ TEST(test_removed_by)
     assert_status(samp_score(NULL, logits, 6, 0, &score), SAMP_E_NULL);
     assert_status(samp_score(chain, NULL, 6, 0, &score), SAMP_E_NULL);
     assert_status(samp_score(chain, logits, 0, 0, &score), SAMP_E_EMPTY);
-    samp_free(chain);
 }
 
 /* Each line against the array that samp_apply of the members, one after another, leaves. */
@@ -145,7 +143,7 @@ TEST(test_explain)
 {
     source rng = source_stream(9200);
     for (int i = 0; i < rounds(600); i++) {
-        samp_sampler *chain = random_chain_of(&rng, false);
+        own_sampler *chain = random_chain_of(&rng, false);
         samp_token_data data[N];
         samp_explained line[N_STAGES + 2];
         float logits[N];
@@ -159,7 +157,7 @@ TEST(test_explain)
         for (int k = 0; k < N; k++) whole += exp((double)logits[k] - max);
         assert_num(n, samp_chain_n(chain));
         for (int k = 0; k < n; k++) {
-            samp_sampler *member = samp_clone(samp_chain_get(chain, k));
+            own_sampler *member = samp_clone(samp_chain_get(chain, k));
             double z = 0.0, mass = 0.0, top = -INFINITY, p = 0.0;
             size_t left = 0;
             assert_ok(samp_apply(member, &cur));
@@ -174,9 +172,7 @@ TEST(test_explain)
             assert_string_equal(line[k].name, samp_name(member));
             assert_u64(line[k].n_left, left);
             assert_true(fabs(line[k].mass - mass / whole) < 1e-9 && fabs(line[k].p - p / z) < 1e-6);
-            samp_free(member);
         }
-        samp_free(chain);
     }
 }
 
@@ -208,7 +204,7 @@ TEST(test_replay)
     for (int i = 0; i < rounds(300); i++) {
         const bool mt = i % 4 == 3;
         source from = split(&rng);
-        samp_sampler *draws = stages_and(from, samp_init_dist(7), false, mt), *audit = samp_clone(draws);
+        own_sampler *draws = stages_and(from, samp_init_dist(7), false, mt), *audit = samp_clone(draws);
         answer drawn[TEXT], again;
         samp_token text[TEXT];
         static float rows[TEXT * N];
@@ -218,8 +214,8 @@ TEST(test_replay)
             assert_true(text[t] >= 0 && (mt || in_support(&drawn[t], text[t])));
         }
         for (int steps = 0; steps < 2; steps++) {
-            samp_sampler *replay = stages_and(from, samp_init_replay(text, TEXT), steps, mt),
-                         *copy = samp_clone(replay);
+            own_sampler *replay = stages_and(from, samp_init_replay(text, TEXT), steps, mt),
+                        *copy = samp_clone(replay);
             for (int t = 0; t < TEXT; t++) {
                 assert_true(same_answer(ask(&again, replay, rows + t * N), &drawn[t]));
                 assert_num(samp_sample(copy, rows + t * N, N), text[t]);
@@ -227,20 +223,15 @@ TEST(test_replay)
             assert_u64(samp_get_position(replay), TEXT);
             assert_status(samp_sample(replay, rows, N), SAMP_E_EMPTY);
             assert_u64(samp_get_position(replay), TEXT);
-            samp_free(replay);
-            samp_free(copy);
         }
         samp_logits all = { .data = rows, .n_rows = TEXT, .n_vocab = N };
-        samp_sampler *second = samp_clone(audit);
+        own_sampler *second = samp_clone(audit);
         assert_true(samp_replay_check(audit, &all, text) == TEXT);
         assert_u64(samp_get_position(audit), TEXT);
         const size_t at = below(&rng, TEXT);
         text[at] = (text[at] + 1) % N;
         assert_true(samp_replay_check(second, &all, text) == (int64_t)at);
         assert_u64(samp_get_position(second), at + 1);
-        samp_free(draws);
-        samp_free(audit);
-        samp_free(second);
     }
 }
 
@@ -254,7 +245,7 @@ TEST(test_replay_of_removed_tokens)
     for (int i = 0; i < N; i++) logits[i] = (float)-i;
     logits[3] = -INFINITY;
     for (int k = 0; k < 6; k++) {
-        samp_sampler *chain = samp_chain_init();
+        own_sampler *chain = samp_chain_init();
         if (k >= 3) assert_ok(samp_chain_add(chain, make_custom()));
         if (k % 3 == 1) assert_ok(samp_chain_add(chain, samp_init_min_p(0.2f, 1)));
         assert_ok(samp_chain_add(chain, k % 3 ? samp_init_top_k(2) : samp_init_temp(0.9f)));
@@ -269,7 +260,6 @@ TEST(test_replay_of_removed_tokens)
         }
         assert_status(samp_sample(chain, logits, N), SAMP_E_RANGE); /* token 40 */
         assert_u64(samp_get_position(chain), 3);
-        samp_free(chain);
     }
     samp_sampler *alone = samp_init_replay(text, 4), *none = samp_init_replay(NULL, 0);
     samp_token_data_array cur = test_array(data, logits, N);
@@ -293,7 +283,7 @@ TEST(test_replay_check_errors)
 {
     float rows[3 * N] = { 0 };
     const samp_token text[3] = { 0, 0, 0 };
-    samp_sampler *chain = new_chain(samp_init_top_k(1), samp_init_dist(1));
+    own_sampler *chain = new_chain(samp_init_top_k(1), samp_init_dist(1));
     samp_logits all = { .data = rows, .n_rows = 3, .n_vocab = N };
     rows[2 * N + 1] = NAN;
     assert_true(samp_replay_check(chain, &all, text) == SAMP_E_NAN);
@@ -303,7 +293,6 @@ TEST(test_replay_check_errors)
     assert_true(samp_replay_check(chain, &all, NULL) == SAMP_E_NULL);
     all.n_rows = 0;
     assert_true(samp_replay_check(chain, &all, NULL) == 0);
-    samp_free(chain);
 }
 
 /* ------------------------------------------------------------------------------------- drafts, rows without chains */
@@ -444,28 +433,26 @@ TEST(test_support_is_drawn)
 {
     source rng = source_stream(9700);
     for (int i = 0; i < rounds(40); i++) {
-        samp_sampler *chain = random_chain_of(&rng, false);
+        own_sampler *chain = random_chain_of(&rng, false);
         float logits[N];
         bool seen[N] = { false };
         answer a, first = { .token = -1 };
         test_logits(&rng, logits, N, 3.0);
         const char *last = samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1));
         for (int k = 0; k < 2000; k++) {
-            samp_sampler *draws = samp_clone(chain);
+            own_sampler *draws = samp_clone(chain);
             samp_set_position(draws, (uint64_t)k);
             ask(&a, draws, logits);
             assert_true(in_support(&a, a.token));
             assert_true(strcmp(last, "greedy") != 0 || (a.support.n == 1 && a.support.capacity == N));
             if (k == 0) first = a;
             seen[a.token] = true;
-            samp_free(draws);
         }
         bool by_chance = false; /* xtc leaves other tokens from draw to draw */
         for (int32_t k = 0; k < samp_chain_n(chain); k++)
             by_chance |= !strncmp(samp_name(samp_chain_get(chain, k)), "xtc", 3);
         for (size_t k = 0; k < first.support.n && !by_chance; k++)
             if (first.support_logprobs[k] > -5.0f) assert_true(seen[first.tokens[k]]);
-        samp_free(chain);
     }
 }
 

@@ -99,7 +99,7 @@ static void assert_left(const samp_token_data_array *cur, samp_rng_kind kind)
 static void min_p_then_temp(samp_rng_kind kind)
 {
     samp_token_data data[N_SHOWN];
-    samp_sampler *min_p = samp_init_min_p(0.05f, 0), *temp = samp_init_temp(0.8f), *softmax = samp_init_softmax();
+    own_sampler *min_p = samp_init_min_p(0.05f, 0), *temp = samp_init_temp(0.8f), *softmax = samp_init_softmax();
     samp_token_data_array cur = shown_array(data);
     double sum = 0;
     assert_ok(samp_set_rng(min_p, kind));
@@ -119,10 +119,6 @@ static void min_p_then_temp(samp_rng_kind kind)
     assert_true(cur.sorted);
     for (size_t i = 0; i < cur.size; i++) sum += cur.data[i].p;
     assert_near(sum, 1.0, 1e-6);
-
-    samp_free(min_p);
-    samp_free(temp);
-    samp_free(softmax);
 }
 
 TEST(test_min_p_then_temp)
@@ -138,11 +134,10 @@ TEST(test_any_order)
     for (int round = 0; round < 50; round++) {
         samp_token_data data[N_SHOWN];
         samp_token_data_array cur = shown_array(data);
-        samp_sampler *chain = new_chain(samp_init_min_p(0.05f, 0), samp_init_temp(0.8f), samp_init_softmax());
+        own_sampler *chain = new_chain(samp_init_min_p(0.05f, 0), samp_init_temp(0.8f), samp_init_softmax());
         test_shuffle(&rng, &cur);
         assert_ok(samp_apply(chain, &cur));
         assert_left(&cur, SAMP_RNG_PHILOX);
-        samp_free(chain);
     }
 }
 
@@ -153,7 +148,7 @@ static void top_k_then_top_p(samp_rng_kind kind)
 {
     static samp_token_data data[N_VOCAB];
     samp_token_data_array cur = test_array(data, trace_logits(), N_VOCAB);
-    samp_sampler *top_k = samp_init_top_k(40), *top_p = samp_init_top_p(0.95f, 0);
+    own_sampler *top_k = samp_init_top_k(40), *top_p = samp_init_top_p(0.95f, 0);
     assert_ok(samp_set_rng(top_k, kind));
     assert_ok(samp_set_rng(top_p, kind));
     assert_ok(samp_apply(top_k, &cur));
@@ -171,8 +166,6 @@ static void top_k_then_top_p(samp_rng_kind kind)
         assert_same(cur.data[i].logit, best[i].logit);
         assert_close(cur.data[i].p, best[i].p, 5e-7);
     }
-    samp_free(top_k);
-    samp_free(top_p);
 }
 
 TEST(test_top_k_then_top_p)

@@ -91,12 +91,11 @@ TEST(test_ras_has_no_ratio)
     float logits[2 * N];
     samp_token token = 3, out[2];
     samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
-    samp_sampler *chain = new_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
+    own_sampler *chain = new_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
     model(5, logits);
     model(6, logits + N);
     assert_status(samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out), SAMP_E_UNSUPPORTED);
     assert_num(samp_get_position(chain), 0);
-    samp_free(chain);
 }
 
 /* The probabilities of a draft mean nothing to it. */
@@ -105,15 +104,13 @@ TEST(test_exact_ignores_probs)
     float logits[2 * N], probs[1] = { NAN };
     samp_token token = 3, id = 77, out[2], want;
     samp_draft draft = { 1, &token, probs, &id, 1, NULL };
-    samp_sampler *chain = top_k_temp_dist(1);
+    own_sampler *chain = top_k_temp_dist(1);
     model(5, logits);
     model(6, logits + N);
-    samp_sampler *other = samp_clone(chain);
+    own_sampler *other = samp_clone(chain);
     want = samp_sample(other, logits, N);
     assert_true(samp_verify(chain, logits, N, &draft, SAMP_VERIFY_EXACT, out) >= 0);
     assert_num(out[0], want);
-    samp_free(chain);
-    samp_free(other);
 }
 
 /* -------------------------------------------------------------------------------------------------- ratio */
@@ -228,17 +225,16 @@ TEST(test_ratio_distribution)
 {
     static const char *const names[] = { "dense", "sparse", "certain" };
     for (int kind = DENSE; kind <= CERTAIN; kind++) {
-        samp_sampler *chain = top_k_temp_dist(70 + (uint64_t)kind);
+        own_sampler *chain = top_k_temp_dist(70 + (uint64_t)kind);
         print_message("%s\n", names[kind]);
         assert_true(ratio_draws(chain, (form)kind, 1.0f, quick() ? 4000 : 200000) >= ALPHA);
-        samp_free(chain);
     }
 }
 
 /* The same through mirostat, whose own draw it replaces (eta 0: the distribution stays). */
 TEST(test_ratio_mirostat)
 {
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     float logits[2 * N];
     real p[N];
     assert_ok(samp_chain_add(chain, samp_init_temp(2.0f)));
@@ -264,16 +260,14 @@ TEST(test_ratio_mirostat)
         seen[out[0]]++;
     }
     assert_true(fit("mirostat_v2", seen, p, N) >= ALPHA);
-    samp_free(chain);
 }
 
 /* The statistics would notice: a draft that tells of 95 % of its probabilities. */
 TEST(test_ratio_lies_show)
 {
     if (quick()) skip();
-    samp_sampler *chain = top_k_temp_dist(80);
+    own_sampler *chain = top_k_temp_dist(80);
     assert_true(ratio_draws(chain, DENSE, 0.95f, 200000) < 1e-6);
-    samp_free(chain);
 }
 
 /* Whatever accepts a token, the samplers that learn from it learn the same. */
@@ -285,7 +279,7 @@ TEST(test_ratio_learns)
     for (samp_token token = 0; token < N; token++) {
         samp_token out[2];
         samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
-        samp_sampler *chain = samp_init_mirostat_v2(9, 3.0f, 0.3f), *adaptive = samp_init_adaptive_p(0.3f, 0.5f, 9);
+        own_sampler *chain = samp_init_mirostat_v2(9, 3.0f, 0.3f), *adaptive = samp_init_adaptive_p(0.3f, 0.5f, 9);
         int32_t a = samp_verify(chain, logits, N, &draft, SAMP_VERIFY_RATIO, out);
         double mu = 6, sum = 0.3 / (1 - 0.5);
         for (int row = 0; row <= a; row++) { /* the surprise of each token that came out, among those kept */
@@ -307,8 +301,6 @@ TEST(test_ratio_learns)
         }
         assert_near(inside_adaptive_sum(adaptive), sum, 1e-5);
         assert_num(inside_pending(adaptive), -1);
-        samp_free(chain);
-        samp_free(adaptive);
     }
 }
 
@@ -318,7 +310,7 @@ TEST(test_ratio_edges)
     float logits[2 * N], probs[N] = { 0 };
     samp_token token = 0, out[2];
     samp_draft draft = { 1, &token, probs, NULL, 0, NULL };
-    samp_sampler *chain = samp_init_dist(4);
+    own_sampler *chain = samp_init_dist(4);
     for (int i = 0; i < 2 * N; i++) logits[i] = i % N < 2 ? 0.0f : -INFINITY;
     logits[0] = -INFINITY; /* only token 1 is left in row 0 */
     probs[0] = 1.0f;
@@ -339,7 +331,6 @@ TEST(test_ratio_edges)
         seen[out[0]]++;
     }
     assert_true(seen[0] > 400 && seen[1] > 400);
-    samp_free(chain);
 }
 
 /* A copy of the chain takes as much of the draft with each instruction set, and says the same: out, again [bytes]. */
@@ -348,10 +339,9 @@ static void verify_on_every_set(const samp_sampler *chain, const float *logits, 
 {
     for (int k = 0; samp_isa_list(k); k++) {
         assert_ok(samp_isa_force(samp_isa_list(k)));
-        samp_sampler *copy = samp_clone(chain);
+        own_sampler *copy = samp_clone(chain);
         assert_num(samp_verify(copy, logits, n, draft, SAMP_VERIFY_RATIO, again), want);
         assert_memory_equal(out, again, bytes);
-        samp_free(copy);
     }
     assert_ok(samp_isa_force(NULL));
 }
@@ -361,7 +351,7 @@ TEST(test_ratio_executors_agree)
 {
     source rng = source_stream(8300);
     for (int i = 0, n = quick() ? 30 : 1000; i < n; i++) {
-        samp_sampler *chain = random_chain(&rng), *slow = samp_chain_init();
+        own_sampler *chain = random_chain(&rng), *slow = samp_chain_init();
         assert_ok(samp_chain_add(slow, make_custom()));
         for (int32_t k = 0; k < samp_chain_n(chain); k++)
             assert_ok(samp_chain_add(slow, samp_clone(samp_chain_get(chain, k))));
@@ -382,8 +372,6 @@ TEST(test_ratio_executors_agree)
         }
         int32_t a = samp_verify(slow, logits, N, &draft, SAMP_VERIFY_RATIO, out);
         verify_on_every_set(chain, logits, N, &draft, a, out, again, sizeof out);
-        samp_free(slow);
-        samp_free(chain);
     }
 }
 
@@ -397,7 +385,7 @@ TEST(test_ratio_long_rows)
     source rng = source_stream(8350);
     int accepted = 0, refused = 0, rows = quick() ? 12 : 48;
     for (int i = 0; i < rows; i++) {
-        samp_sampler *chain = samp_chain_init(), *slow = samp_chain_init();
+        own_sampler *chain = samp_chain_init(), *slow = samp_chain_init();
         const size_t n = 4097 + below(&rng, LONG - 4097);
         const form kind = (form)(i % 3);
         const int cut = i / 3 % 4;
@@ -429,8 +417,6 @@ TEST(test_ratio_long_rows)
         accepted += a > 0;
         refused += a < DRAFTED;
         verify_on_every_set(chain, logits, n, &draft, a, out, again, sizeof out);
-        samp_free(slow);
-        samp_free(chain);
     }
     assert_true(accepted >= rows / 6 && refused >= rows / 6);
 }
@@ -467,7 +453,7 @@ TEST(test_ratio_bits)
     float logits[2 * N];
     samp_token token = 2, out[2];
     samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
-    samp_sampler *dist = samp_init_dist(seed);
+    own_sampler *dist = samp_init_dist(seed);
     int accepted = 0;
     for (int i = 0; i < 2 * N; i++) logits[i] = i % N < 4 ? 0.0f : -INFINITY; /* four tokens of equal weight */
     for (uint64_t position = 0; position < 300; position++) {
@@ -482,7 +468,6 @@ TEST(test_ratio_bits)
         assert_num(out[0], accept ? token : rest[((uint64_t)r[3] * 3) >> 32]);
     }
     assert_true(accepted > 40 && accepted < 120);
-    samp_free(dist);
 }
 
 /* What a sampler of the user's clones while a draft is tested is a sampler like any other. */
@@ -593,7 +578,7 @@ TEST(test_bad_row)
     samp_draft draft = { 2, tokens, NULL, NULL, 0, NULL };
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % N % 7);
     logits[N] = NAN;
-    samp_sampler *greedy = samp_chain_init(), *dist = samp_init_dist(1);
+    own_sampler *greedy = samp_chain_init(), *dist = samp_init_dist(1);
     assert_ok(samp_chain_add(greedy, samp_init_greedy()));
     for (int method = SAMP_VERIFY_EXACT; method <= SAMP_VERIFY_RATIO; method++) {
         assert_num(samp_verify(greedy, logits, N, &draft, (samp_verify_method)method, out), 1);
@@ -611,14 +596,11 @@ TEST(test_bad_row)
     assert_num(samp_prev(greedy, prev, 8), 4);
     draft.n = 0; /* without a draft it is samp_sample */
     draft.tokens = NULL;
-    samp_sampler *other = samp_clone(dist);
+    own_sampler *other = samp_clone(dist);
     for (int i = 0; i < 20; i++) {
         assert_num(samp_verify(dist, logits, N, &draft, (samp_verify_method)(i % 2), out), 0);
         assert_num(out[0], samp_sample(other, logits, N));
     }
-    samp_free(greedy);
-    samp_free(dist);
-    samp_free(other);
 }
 
 /* Tokens that a chain cuts off change nothing: rows of more than 4,096 tokens, behind top_p and min_p, give what the first

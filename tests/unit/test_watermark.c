@@ -42,14 +42,13 @@ static samp_sampler *chain_with(const samp_watermark *mark)
 static void write_text(const samp_watermark *mark, uint64_t stream, double sigma, samp_token *text, size_t n)
 {
     source rng = source_stream(stream);
-    samp_sampler *chain = chain_with(mark);
+    own_sampler *chain = chain_with(mark);
     for (size_t i = 0; i < n; i++) {
         float row[N];
         test_logits(&rng, row, N, sigma);
         text[i] = samp_sample(chain, row, N);
         assert_true(text[i] >= 0);
     }
-    samp_free(chain);
 }
 
 /* ------------------------------------------------------------------------------------------------- the function */
@@ -130,12 +129,11 @@ TEST(test_vllms_numbers)
             mark.context_width = 4;
             mark.gamma = k ? 0.5 : 0.25;
             mark.scope = SAMP_WATERMARK_ALWAYS;
-            samp_sampler *s = vllm_case(&mark, r, row);
+            own_sampler *s = vllm_case(&mark, r, row);
             samp_token_data_array cur = test_array(data, row, ROW);
             assert_ok(samp_apply(s, &cur));
             for (int t = 0; t < ROW; t++)
                 assert_true((data[t].logit == row[t] + 2.0f) == (green[k][r] >> t & 1) && data[t].id == t);
-            samp_free(s);
         }
         if (r % 4 != 0) continue;
         samp_watermark mark = marked_with(SAMP_WATERMARK_SYNTHID, vllm_key);
@@ -305,7 +303,7 @@ TEST(test_unlikely_winners)
             row[3] = 0.0f;
             row[RIVAL] = (float)(log(e1 / e0) + 1e-4 * side);
             samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL, key);
-            samp_sampler *s = samp_init_watermark(&mark);
+            own_sampler *s = samp_init_watermark(&mark);
             samp_token_data_array cur = test_array(data, row, LENGTH);
             assert_ok(sampi_life_apply_steps((sampi_sampler *)s, &cur));
             const samp_token want = cur.data[cur.selected].id;
@@ -315,7 +313,6 @@ TEST(test_unlikely_winners)
                 isa_use(&isa, k);
                 assert_num(samp_draw(s, row, LENGTH), want);
             }
-            samp_free(s);
         }
     }
     samp_isa_force(NULL);
@@ -477,7 +474,7 @@ TEST(test_failed_draws)
     for (int k = 0; k < N_KIND; k++)
         for (int way = 0; way < 3; way++) {
             samp_watermark mark = marked_with(kinds[k], 12);
-            samp_sampler *chain = samp_chain_init();
+            own_sampler *chain = samp_chain_init();
             const bool at_end = selects(mark.kind);
             if (!at_end) assert_ok(samp_chain_add(chain, samp_init_watermark(&mark)));
             for (int i = 0; way == 2 && i < N; i++)
@@ -493,7 +490,6 @@ TEST(test_failed_draws)
             assert_num(s->now.pending, -1);
             assert_ok(samp_accept(chain, 3));
             assert_num(s->u.mark.count, 0); /* it is still the prompt */
-            samp_free(chain);
         }
 }
 
@@ -509,7 +505,7 @@ TEST(test_repeats_are_not_marked)
             mark.alpha = 0.0;
             mark.context_width = 1;
             mark.scope = scope ? SAMP_WATERMARK_ALWAYS : SAMP_WATERMARK_ONCE_IN_TEXT;
-            samp_sampler *s = samp_init_watermark(&mark);
+            own_sampler *s = samp_init_watermark(&mark);
             samp_token before[3] = { -1, -1, -1 }, token = -1; /* what followed 0, 1, nothing */
             for (int i = 0; i < 200; i++) {
                 samp_token last = token < 0 ? 2 : token;
@@ -517,7 +513,6 @@ TEST(test_repeats_are_not_marked)
                 changes[scope] += before[last] >= 0 && before[last] != token;
                 before[last] = token;
             }
-            samp_free(s);
         }
         assert_true(changes[0] > 40);
         if (kinds[k] != SAMP_WATERMARK_SYNTHID) assert_num(changes[1], 0);
@@ -565,13 +560,12 @@ TEST(test_bad_settings)
         for (size_t i = 0; i < TEST_COUNT(bad); i++) {
             samp_watermark_result result = { 7.0, 7.0, 7, 7.0 };
             samp_token text[3] = { 1, 2, 3 };
-            samp_sampler *s = samp_init_watermark(&bad[i].mark);
+            own_sampler *s = samp_init_watermark(&bad[i].mark);
             assert_status(samp_status(s, &field), bad[i].status);
             if (bad[i].status) assert_string_equal(field, bad[i].field);
             int want = bad[i].detects ? bad[i].status : SAMP_OK;
             assert_status(samp_watermark_detect(&bad[i].mark, text, 3, &result), want);
             assert_true(want == SAMP_OK || result.n_scored == 7);
-            samp_free(s);
         }
     }
     samp_sampler *s = samp_init_watermark(NULL);
@@ -642,11 +636,10 @@ TEST(test_described)
     };
     for (int k = 0; k < N_KIND; k++) {
         samp_watermark mark = marked_with(kinds[k], 7);
-        samp_sampler *s = samp_init_watermark(&mark);
+        own_sampler *s = samp_init_watermark(&mark);
         samp_describe(s, text, sizeof text);
         assert_string_equal(text, want[k]);
         assert_u64(samp_get_seed(s), selects(kinds[k]) ? 8 : 0);
-        samp_free(s);
     }
 }
 
@@ -974,10 +967,9 @@ TEST(test_distribution_over_keys)
         for (int i = 0; i < n; i++) {
             samp_watermark mark = marked_with(kinds[k], (uint64_t)i * 0x9E3779B97F4A7C15u);
             mark.scope = SAMP_WATERMARK_ALWAYS;
-            samp_sampler *s = samp_init_watermark(&mark);
+            own_sampler *s = samp_init_watermark(&mark);
             assert_ok(samp_set_rollback(s, 0));
             seen[samp_sample(s, row, CELLS)]++;
-            samp_free(s);
         }
         double tail = chi_square(seen, p, CELLS);
         if (tail < 1e-6) test_fail(__FILE__, __LINE__, "kind %d: %g", k, tail);
@@ -993,7 +985,7 @@ TEST(test_drafts)
     for (int method = 0; method < 4; method++) {
         samp_relaxed relaxed = { 2, 0.5f, -1, -1, true };
         samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL_DUAL, 2026), one = mark;
-        samp_sampler *target = samp_init_watermark(&mark), *draft = samp_init_watermark_draft(&mark);
+        own_sampler *target = samp_init_watermark(&mark), *draft = samp_init_watermark_draft(&mark);
         static samp_token text[TOKENS + AHEAD + 1];
         source rng = source_stream(21);
         size_t n = 0, n_accepted = 0, n_added = 0;
@@ -1049,8 +1041,6 @@ TEST(test_drafts)
         if (!(tail_b < -20.0 && tail_a > -12.0 && n_accepted > n_added / 2))
             test_fail(__FILE__, __LINE__, "method %d: A %g, B %g, %zu accepted, %zu added", method, tail_a, tail_b,
                       n_accepted, n_added);
-        samp_free(target);
-        samp_free(draft);
     }
 }
 
@@ -1068,7 +1058,7 @@ TEST(test_drafts_distribution)
         source rng = source_stream(30);
         for (int i = 0; i < n; i++) {
             samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL_DUAL, choose(&rng, 8));
-            samp_sampler *s = samp_init_watermark(&mark);
+            own_sampler *s = samp_init_watermark(&mark);
             double u = uniform(&rng);
             samp_token token = u < 0.55 ? 0 : u < 0.65 ? 1 : u < 0.9 ? 2 : 3, out[2];
             samp_draft d;
@@ -1081,7 +1071,6 @@ TEST(test_drafts_distribution)
             assert_true(a >= 0 && out[0] >= 0);
             seen[out[0]]++;
             if (a == 1) behind[out[1]]++;
-            samp_free(s);
         }
         double tail = chi_square(seen, p, CELLS), next = chi_square(behind, q, CELLS);
         if (tail < 1e-6 || next < 1e-6) test_fail(__FILE__, __LINE__, "method %d: %g %g", method, tail, next);
