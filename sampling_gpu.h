@@ -126,13 +126,13 @@
 /* The rooms of src/, and the line where each begins:
 
        2 gpu/opening.h                    2746 gpu/prefix.h                     5281 gpu/device.h
-     153 gpu/api.h                        3132 gpu/choosing.h                   5540 gpu/contexts.h
-     305 gpu/switches.h                   3220 gpu/ending.h                     5708 gpu/steps.h
-     371 gpu/records.h                    3370 gpu/answers.h                    5798 gpu/where.h
-     646 gpu/ptx.h                        4135 samplers/plans.h                 5963 gpu/sending.h
-     704 gpu/elements.h                   4397 gpu/users.h                      6231 gpu/batch.h
-     957 gpu/passes.h                     4493 gpu/logprobs.h                   6528 gpu/results.h
-    1754 gpu/list.h                       4645 gpu/short.h                      6811 gpu/canary.h
+     153 gpu/api.h                        3132 gpu/choosing.h                   5541 gpu/contexts.h
+     305 gpu/switches.h                   3220 gpu/ending.h                     5709 gpu/steps.h
+     371 gpu/records.h                    3370 gpu/answers.h                    5799 gpu/where.h
+     646 gpu/ptx.h                        4135 samplers/plans.h                 5964 gpu/sending.h
+     704 gpu/elements.h                   4397 gpu/users.h                      6232 gpu/batch.h
+     957 gpu/passes.h                     4493 gpu/logprobs.h                   6529 gpu/results.h
+    1754 gpu/list.h                       4645 gpu/short.h                      6812 gpu/canary.h
     2392 gpu/left.h                       4817 gpu/advance.h
     2623 gpu/done.h                       5062 gpu/shapes.h
 */
@@ -5515,12 +5515,13 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
         static int bound_device = -1;
         const int device = gpu->device;
+        sampi_gpu_args *near_args = direct ? gpu->near_args : NULL;
 #pragma omp critical(sampi_gpu)
         {
-            if (sampi_gpu_bound != a || bound_device != device) {
+            if (sampi_gpu_bound != a || sampi_gpu_near != near_args || bound_device != device) {
                 sampi_gpu_bound = a;
+                sampi_gpu_near = near_args;
                 bound_device = device;
-                sampi_gpu_near = direct ? gpu->near_args : NULL;
 #pragma omp target update to(sampi_gpu_bound, sampi_gpu_near) device(device)
             }
             const uint32_t n = sampi_gpu_teams_of(&gpu->args);

@@ -258,12 +258,13 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
         static int bound_device = -1;
         const int device = gpu->device;
+        sampi_gpu_args *near_args = direct ? gpu->near_args : NULL;
 #pragma omp critical(sampi_gpu)
         {
-            if (sampi_gpu_bound != a || bound_device != device) {
+            if (sampi_gpu_bound != a || sampi_gpu_near != near_args || bound_device != device) {
                 sampi_gpu_bound = a;
+                sampi_gpu_near = near_args;
                 bound_device = device;
-                sampi_gpu_near = direct ? gpu->near_args : NULL;
 #pragma omp target update to(sampi_gpu_bound, sampi_gpu_near) device(device)
             }
             const uint32_t n = sampi_gpu_teams_of(&gpu->args);
