@@ -2,7 +2,8 @@
 # One run on a device, of about five minutes, that answers what the model of time (tests/gpu/ptx/time.c) guesses:
 #   - does a multiprocessor keep its instructions from launch to launch (micro, its last lines; one row of temp beside 52 and 76 us)
 #   - do the fences of a multiprocessor come one after the other (micro: 1024 idle teams beside 132)
-#   - what do copies cost, and what would memory cost that the device can write itself (micro)
+#   - what do copies cost, and memory of the host that the device reads and writes (micro; one row with --registered; whether the
+#     driver registers it: the status of registered_memory)
 #   - are passes over many rows bound by reads under way (256 rows beside 64)
 #   - are all tokens right
 # Prepared where gcc is: `make gpu` in this copy; and in BASE, a copy of an earlier version, if two versions are compared on the
@@ -23,6 +24,8 @@ export OMP_TARGET_OFFLOAD=MANDATORY
 SAMP_TEST_CASES=20 part 60 . sh tests/gpu/run.sh test several_groups_of_a_team
 [ "$status" = 77 ] && exit 77
 for dir in $base .; do part 40 "$dir" sh tests/gpu/run.sh bench --rows 1 --dtype 0; done
+part 30 . env SAMP_PTX_REGISTER=1 sh tests/gpu/run.sh test registered_memory
+part 40 . sh tests/gpu/run.sh bench --rows 1 --dtype 0 --registered
 part 30 . env LD_LIBRARY_PATH=build/gpu build/gpu/micro
 for dir in $base .; do part 40 "$dir" sh tests/gpu/run.sh bench --stages --rows 1; done
 for dir in $base .; do part 60 "$dir" sh tests/gpu/run.sh bench --dtype 0 --kind 2; done

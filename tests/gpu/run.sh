@@ -54,6 +54,7 @@ if ! SAMP_TEST_CASES=50 part 150 tests "$dir/test_gpu" device; then
     done
 fi
 part 60 stages "$dir/bench_gpu" --stages || true
+part 60 registered "$dir/bench_gpu" --quick --registered || true
 part 30 long "$dir/bench_gpu" --quick --long || true
 SAMP_TEST_CASES=2000 part 120 batches "$dir/test_gpu" device random_batches || true
 part 120 bench "$dir/bench_gpu" || true
