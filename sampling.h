@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10905 watermark/draw.h                28218 grammar/history.h
-     327 api/config.h                    11110 samplers/mirostat.h             28324 grammar/waiting.h
-     358 api/types.h                     11322 samplers/adaptive_p.h           28637 grammar/repeated.h
-     680 api/missing.h                   11471 samplers/ras.h                  28715 grammar/room.h
-     694 api/old_names.h                 11534 samplers/replay.h               29108 grammar/sampler.h
-     708 api/sample.h                    11572 samplers/custom.h               29364 grammar/warming.h
-     910 api/chains.h                    11621 config/describe.h               29606 grammar/forced.h
-    1216 api/samplers.h                  11789 config/from_params.h            29812 grammar/hooks.h
-    1610 api/gumbel.h                    11846 config/orders.h                 29933 schema/head.h
-    1639 api/operator.h                  12107 config/numbers.h                30149 schema/errors.h
-    1698 api/kv.h                        12274 config/set.h                    30265 schema/collections.h
-    1895 api/llama_cpp.h                 12450 config/texts.h                  30302 schema/references.h
-    1943 api/text_error.h                12629 config/settings.h               30625 schema/strings.h
-    1962 api/grammar.h                   12744 life/rollback.h                 30691 schema/numbers.h
-    2340 api/shards.h                    12983 life/chain.h                    30913 schema/sets.h
-    2453 api/peers.h                     13281 life/members.h                  31195 schema/formats.h
-    2599 api/drafts.h                    13391 life/update.h                   31551 schema/scalars.h
-    2758 api/constraints.h               13562 life/copy.h                     31878 schema/styles.h
-    3161 api/watermark.h                 13731 rows/row.h                      32036 schema/goals.h
-    3334 api/stop.h                      13931 rows/reserve.h                  32344 schema/tagged.h
-    3474 api/vocab.h                     14011 rows/pieces.h                   32418 schema/alternatives.h
-    3517 api/search.h                    14120 rows/compact.h                  32972 schema/objects.h
-    3699 api/parts.h                     14300 rows/sums.h                     33602 schema/arrays.h
-    3751 base/switches.h                 14431 rows/changes.h                  33967 schema/satisfiable.h
-    4054 base/random.h                   14508 rows/cuts.h                     34137 schema/whole.h
-    4074 base/mt19937.h                  14970 rows/typical.h                  34320 tags/head.h
-    4146 base/exact.h                    15280 rows/tail_free.h                34449 tags/words.h
-    4363 base/bits128.h                  15348 rows/selecting.h                34566 tags/inside.h
-    4439 base/elements.h                 15492 rows/mirostat.h                 34710 tags/formats.h
-    4565 watermark/colours.h             15572 watermark/rows.h                35163 tags/models.h
-    4622 kernels/llama_cpp/contract.h    15682 rows/flat.h                     35412 grammar/grammars.h
-    4644 kernels/contract.h              15751 rows/logprobs.h                 35480 peers/head.h
-    4730 kernels/scalar.h                15897 rows/support.h                  35577 peers/values.h
-    4934 kernels/llama_cpp/scalar.h      16043 rows/step.h                     36002 peers/llama_server.h
-    4943 kernels/sets.h                  16060 run/apply.h                     36071 peers/stops.h
-    4992 kernels/vectors.h               16126 run/writing.h                   36117 peers/wishes.h
-    5073 kernels/avx512.h                16226 run/arrays.h                    36164 peers/fields.h
-    5156 kernels/avx2.h                  16314 run/walk.h                      36430 peers/tables.h
-    5218 kernels/sse2.h                  16422 run/again.h                     36734 peers/requests.h
-    5233 kernels/neon.h                  16494 run/finish.h                    36938 vocab/pieces.h
-    5254 kernels/wasm.h                  16519 run/draw.h                      37098 vocab/tokenizer_json.h
-    5268 kernels/generic.h               16607 run/sample.h                    37316 vocab/gguf.h
-    5288 kernels/shared.h                16742 run/explain.h                   37486 shards/head.h
-    5412 kernels/passes.h                16857 watermark/making.h              37572 shards/bytes.h
-    6096 kernels/llama_cpp/passes.h      17039 watermark/tails.h               37669 shards/merging.h
-    6148 kernels/check.h                 17136 watermark/detect.h              37916 shards/row.h
-    6170 kernels/dispatch.h              17361 run/verify.h                    38039 shards/answers.h
-    6369 core/thresholds.h               17466 run/batch.h                     38477 shards/logprobs.h
-    6464 core/array.h                    17652 run/replay.h                    38736 shards/taking.h
-    6879 core/table.h                    17737 run/guide.h                     38873 shards/asking.h
-    7050 core/windows.h                  17778 life/state.h                    39003 shards/prefix.h
-    7138 constraints/record.h            17939 operator/weights.h              39226 shards/plans.h
-    7207 watermark/record.h              18014 operator/search.h               39672 samplers/plans.h
-    7226 rows/work.h                     18145 operator/run.h                  39934 shards/way.h
-    7259 life/past.h                     18305 kv/cells.h                      40080 shards/memory.h
-    7318 core/record.h                   18329 kv/making.h                     40143 shards/batch.h
-    7478 core/plans.h                    18543 kv/slot.h                       40542 drafts/head.h
-    7504 core/fields.h                   18675 kv/sequences.h                  40593 drafts/block.h
-    7598 core/owners.h                   18805 kv/data.h                       40775 drafts/tree.h
-    7665 core/mt19937.h                  18934 kv/update.h                     40898 drafts/relaxed.h
-    7720 core/no_mt19937.h               19047 kv/state.h                      40979 drafts/ngram.h
-    7744 core/making.h                   19246 llama_cpp/functions.h           41115 search/head.h
-    7921 core/streams.h                  19308 llama_cpp/object.h              41322 search/rows.h
-    7957 life/state_fields.h             19361 llama_cpp/vocabulary.h          41405 search/states.h
-    8045 samplers/llama_cpp.h            19436 text/reading.h                  41492 search/beams.h
-    8184 samplers/logit_bias.h           19542 text/strings.h                  41875 search/unmask.h
-    8258 samplers/patch.h                19640 text/values.h                   42021 text/automaton.h
-    8306 samplers/penalties.h            19794 text/documents.h                42092 grammar/patterns.h
-    8448 samplers/dry.h                  19867 grammar/head.h                  42238 constraints/automaton.h
-    8980 samplers/cut.h                  19871 grammar/tree.h                  42277 constraints/making.h
-    9000 samplers/top_n_sigma.h          20553 grammar/building.h              42528 constraints/sampler.h
-    9136 samplers/top_k.h                21028 grammar/places.h                42601 constraints/constructors.h
-    9191 samplers/tail_free.h            21211 grammar/finishing.h             42969 constraints/patterns.h
-    9308 samplers/typical.h              21523 grammar/reading.h               43059 constraints/looking.h
-    9369 samplers/top_p.h                21615 grammar/gbnf.h                  43129 constraints/thinking.h
-    9405 samplers/min_p.h                21911 grammar/unicode.h               43360 constraints/schedule.h
-    9441 samplers/by_sums.h              22121 grammar/regex.h                 43443 constraints/accepting.h
-    9571 samplers/top_h.h                22588 grammar/derivatives.h           43620 constraints/drawing.h
-    9621 samplers/min_k.h                23313 grammar/counting.h              43859 constraints/state.h
-    9680 samplers/xtc.h                  23642 grammar/searching.h             43924 constraints/kind.h
-    9793 samplers/infill.h               24014 grammar/vocabulary.h            43983 constraints/top_p_decay.h
-    9900 samplers/temperature.h          24468 grammar/triggers.h              44050 constraints/timestamps.h
-   10069 samplers/smoothing.h            24946 grammar/matcher.h               44234 constraints/accessors.h
-   10153 samplers/softmax.h              25272 grammar/cache.h                 44341 stop/head.h
-   10182 samplers/drafted.h              25556 grammar/moving.h                44406 stop/search.h
-   10207 samplers/greedy.h               26009 grammar/visits.h                44527 stop/making.h
-   10237 samplers/choose.h               26300 grammar/states.h                44684 stop/text.h
-   10315 samplers/ratio.h                26478 grammar/unique.h                44836 stop/patterns.h
-   10379 samplers/draw.h                 26642 grammar/items.h                 44908 stop/settings.h
-   10470 samplers/dist.h                 26777 grammar/masks.h                 44939 core/kinds.h
-   10496 samplers/gumbel.h               27025 grammar/runs.h                  44981 base/restore.h
-   10606 watermark/function.h            27241 grammar/entries.h               44994 api/license.h
-   10719 watermark/text.h                27849 grammar/accepting.h
+       2 api/opening.h                   10907 watermark/draw.h                28239 grammar/history.h
+     327 api/config.h                    11112 samplers/mirostat.h             28345 grammar/waiting.h
+     358 api/types.h                     11324 samplers/adaptive_p.h           28664 grammar/repeated.h
+     680 api/missing.h                   11473 samplers/ras.h                  28742 grammar/spent.h
+     694 api/old_names.h                 11536 samplers/replay.h               28801 grammar/room.h
+     708 api/sample.h                    11574 samplers/custom.h               29197 grammar/sampler.h
+     910 api/chains.h                    11623 config/describe.h               29453 grammar/warming.h
+    1216 api/samplers.h                  11791 config/from_params.h            29695 grammar/forced.h
+    1610 api/gumbel.h                    11848 config/orders.h                 29901 grammar/hooks.h
+    1639 api/operator.h                  12109 config/numbers.h                30022 schema/head.h
+    1698 api/kv.h                        12276 config/set.h                    30238 schema/errors.h
+    1895 api/llama_cpp.h                 12452 config/texts.h                  30354 schema/collections.h
+    1943 api/text_error.h                12631 config/settings.h               30391 schema/references.h
+    1962 api/grammar.h                   12746 life/rollback.h                 30714 schema/strings.h
+    2342 api/shards.h                    12985 life/chain.h                    30780 schema/numbers.h
+    2455 api/peers.h                     13283 life/members.h                  31002 schema/sets.h
+    2601 api/drafts.h                    13393 life/update.h                   31284 schema/formats.h
+    2760 api/constraints.h               13564 life/copy.h                     31640 schema/scalars.h
+    3163 api/watermark.h                 13733 rows/row.h                      31967 schema/styles.h
+    3336 api/stop.h                      13933 rows/reserve.h                  32125 schema/goals.h
+    3476 api/vocab.h                     14013 rows/pieces.h                   32433 schema/tagged.h
+    3519 api/search.h                    14122 rows/compact.h                  32507 schema/alternatives.h
+    3701 api/parts.h                     14302 rows/sums.h                     33061 schema/objects.h
+    3753 base/switches.h                 14433 rows/changes.h                  33691 schema/arrays.h
+    4056 base/random.h                   14510 rows/cuts.h                     34056 schema/satisfiable.h
+    4076 base/mt19937.h                  14972 rows/typical.h                  34226 schema/whole.h
+    4148 base/exact.h                    15282 rows/tail_free.h                34409 tags/head.h
+    4365 base/bits128.h                  15350 rows/selecting.h                34533 tags/words.h
+    4441 base/elements.h                 15494 rows/mirostat.h                 34650 tags/inside.h
+    4567 watermark/colours.h             15574 watermark/rows.h                34794 tags/formats.h
+    4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35248 tags/models.h
+    4646 kernels/contract.h              15753 rows/logprobs.h                 35497 grammar/grammars.h
+    4732 kernels/scalar.h                15899 rows/support.h                  35565 peers/head.h
+    4936 kernels/llama_cpp/scalar.h      16045 rows/step.h                     35662 peers/values.h
+    4945 kernels/sets.h                  16062 run/apply.h                     36087 peers/llama_server.h
+    4994 kernels/vectors.h               16128 run/writing.h                   36156 peers/stops.h
+    5075 kernels/avx512.h                16228 run/arrays.h                    36202 peers/wishes.h
+    5158 kernels/avx2.h                  16316 run/walk.h                      36249 peers/fields.h
+    5220 kernels/sse2.h                  16424 run/again.h                     36515 peers/tables.h
+    5235 kernels/neon.h                  16496 run/finish.h                    36819 peers/requests.h
+    5256 kernels/wasm.h                  16521 run/draw.h                      37023 vocab/pieces.h
+    5270 kernels/generic.h               16609 run/sample.h                    37183 vocab/tokenizer_json.h
+    5290 kernels/shared.h                16744 run/explain.h                   37401 vocab/gguf.h
+    5414 kernels/passes.h                16859 watermark/making.h              37571 shards/head.h
+    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37657 shards/bytes.h
+    6150 kernels/check.h                 17138 watermark/detect.h              37754 shards/merging.h
+    6172 kernels/dispatch.h              17363 run/verify.h                    38001 shards/row.h
+    6371 core/thresholds.h               17468 run/batch.h                     38124 shards/answers.h
+    6466 core/array.h                    17654 run/replay.h                    38562 shards/logprobs.h
+    6881 core/table.h                    17739 run/guide.h                     38821 shards/taking.h
+    7052 core/windows.h                  17780 life/state.h                    38958 shards/asking.h
+    7140 constraints/record.h            17941 operator/weights.h              39088 shards/prefix.h
+    7209 watermark/record.h              18016 operator/search.h               39311 shards/plans.h
+    7228 rows/work.h                     18147 operator/run.h                  39757 samplers/plans.h
+    7261 life/past.h                     18307 kv/cells.h                      40019 shards/way.h
+    7320 core/record.h                   18331 kv/making.h                     40165 shards/memory.h
+    7480 core/plans.h                    18545 kv/slot.h                       40228 shards/batch.h
+    7506 core/fields.h                   18677 kv/sequences.h                  40627 drafts/head.h
+    7600 core/owners.h                   18807 kv/data.h                       40678 drafts/block.h
+    7667 core/mt19937.h                  18936 kv/update.h                     40860 drafts/tree.h
+    7722 core/no_mt19937.h               19049 kv/state.h                      40983 drafts/relaxed.h
+    7746 core/making.h                   19248 llama_cpp/functions.h           41064 drafts/ngram.h
+    7923 core/streams.h                  19310 llama_cpp/object.h              41200 search/head.h
+    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41407 search/rows.h
+    8047 samplers/llama_cpp.h            19438 text/reading.h                  41490 search/states.h
+    8186 samplers/logit_bias.h           19544 text/strings.h                  41577 search/beams.h
+    8260 samplers/patch.h                19642 text/values.h                   41960 search/unmask.h
+    8308 samplers/penalties.h            19796 text/documents.h                42106 text/automaton.h
+    8450 samplers/dry.h                  19869 grammar/head.h                  42177 grammar/patterns.h
+    8982 samplers/cut.h                  19873 grammar/tree.h                  42323 constraints/automaton.h
+    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42362 constraints/making.h
+    9138 samplers/top_k.h                21031 grammar/places.h                42613 constraints/sampler.h
+    9193 samplers/tail_free.h            21214 grammar/finishing.h             42686 constraints/constructors.h
+    9310 samplers/typical.h              21531 grammar/reading.h               43054 constraints/patterns.h
+    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43144 constraints/looking.h
+    9407 samplers/min_p.h                21919 grammar/unicode.h               43214 constraints/thinking.h
+    9443 samplers/by_sums.h              22129 grammar/regex.h                 43445 constraints/schedule.h
+    9573 samplers/top_h.h                22596 grammar/derivatives.h           43528 constraints/accepting.h
+    9623 samplers/min_k.h                23321 grammar/counting.h              43705 constraints/drawing.h
+    9682 samplers/xtc.h                  23650 grammar/searching.h             43944 constraints/state.h
+    9795 samplers/infill.h               24022 grammar/vocabulary.h            44009 constraints/kind.h
+    9902 samplers/temperature.h          24476 grammar/triggers.h              44068 constraints/top_p_decay.h
+   10071 samplers/smoothing.h            24954 grammar/matcher.h               44135 constraints/timestamps.h
+   10155 samplers/softmax.h              25281 grammar/cache.h                 44319 constraints/accessors.h
+   10184 samplers/drafted.h              25565 grammar/moving.h                44426 stop/head.h
+   10209 samplers/greedy.h               26018 grammar/visits.h                44491 stop/search.h
+   10239 samplers/choose.h               26309 grammar/states.h                44612 stop/making.h
+   10317 samplers/ratio.h                26487 grammar/unique.h                44769 stop/text.h
+   10381 samplers/draw.h                 26651 grammar/items.h                 44921 stop/patterns.h
+   10472 samplers/dist.h                 26795 grammar/masks.h                 44993 stop/settings.h
+   10498 samplers/gumbel.h               27043 grammar/runs.h                  45024 core/kinds.h
+   10608 watermark/function.h            27259 grammar/entries.h               45066 base/restore.h
+   10721 watermark/text.h                27869 grammar/accepting.h             45079 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2020,8 +2020,10 @@ typedef struct samp_grammar samp_grammar;
               at_least_one: the text begins with a tag; stop_after_first: it ends behind one. Free text within a tag
               does not contain the texts that end the tag. Strings are compared as bytes, also within tokens. A token
               without bytes is allowed only by a token format. A tag may begin with a regular expression:
-              {"type":"regex","pattern":...}; behind free text, all its texts must begin with the same trigger. Refused:
-              max_tokens of any_text (samp_init_thinking limits a span of tokens), unknown members.
+              {"type":"regex","pattern":...}; behind free text, all its texts must begin with the same trigger. The
+              max_tokens of any_text counts the tokens that have a byte of the text, also those in which it begins or
+              ends; no token is allowed with which the text would need one more to end a character. Refused: unknown
+              members.
      Styles   json_schema has a style: json, or one in which a model writes the arguments of a tool call as tags:
               qwen_xml (as qwen_xml_parameter), minimax_xml, deepseek_xml, glm_xml, cohere_xml, kimi_k3_xml. The value
               is an object, and each member a tag with its name and its value. A string is written as it is, without
@@ -19976,6 +19978,7 @@ typedef struct sampi_rule {
     bool call;
     uint8_t unique; /* SAMPI_UNIQUE_*: the values that a rule matches must differ within an array (unique.h) */
     uint8_t facts;  /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
+    int32_t tokens; /* the most tokens with which a text of a called rule is written (spent.h); 0: any number */
 } sampi_rule;
 enum { SAMPI_UNIQUE_NOT, SAMPI_UNIQUE_ARRAY, SAMPI_UNIQUE_ITEM };
 
@@ -21227,6 +21230,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     bool unique;          /* a rule has values that must differ (unique.h) */
+    bool counted;         /* a rule has a bound on its tokens (spent.h) */
     sampi_byte_classes bytes;
     /* the data that samplers share, as a list (cache.h); the other members of a grammar never change */
     struct sampi_shared *shared;
@@ -21467,7 +21471,8 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
     if (e->kind == SAMPI_NODE_REPEAT || e->kind >= SAMPI_NODE_MULTIPLE || e->kind == SAMPI_NODE_GROUP)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_grammar_rule_at(t, e->a)->unique);
+    const sampi_rule *rule = e->kind == SAMPI_NODE_REF ? sampi_grammar_rule_at(t, e->a) : NULL;
+    if (rule) sampi_mix(hash, rule->unique | (uint64_t)rule->tokens << 8);
     for (; e->kind == SAMPI_NODE_TOKEN;
          e = sampi_grammar_at(t, e->c)) { /* a token, and those that are excluded with it */
         const sampi_expr *text = e->b & 2 ? sampi_grammar_at(t, e->a) : NULL;
@@ -21512,7 +21517,10 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
-    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_grammar_rule_at(&g->tree, i)->unique != 0;
+    for (int32_t i = 0; i < g->tree.rules.n; i++) {
+        g->unique |= sampi_grammar_rule_at(&g->tree, i)->unique != 0;
+        g->counted |= sampi_grammar_rule_at(&g->tree, i)->tokens != 0;
+    }
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_grammar_vec_free(&order);
@@ -24997,6 +25005,7 @@ typedef struct sampi_dfa_state {
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
     int32_t from;       /* where in the matcher's `text` the call began (unique.h) */
+    int32_t token;      /* which token of the text is the first one with a byte behind the beginning (spent.h) */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
@@ -26660,12 +26669,20 @@ static void sampi_grammar_add_item(sampi_matcher *m, int32_t state, int32_t fram
     if (state && sampi_grammar_pairs_add(&m->d, &m->seen, state, frame)) sampi_grammar_push_item(m, state, frame);
 }
 
+/* Says that token i is the first one of the calls from frame `first` on. */
+static void sampi_grammar_set_first_token(sampi_matcher *m, int32_t first, int32_t i)
+{
+    for (int32_t f = first > 0 ? first : 1; f < m->frames.n && m->grammar->counted; f++)
+        sampi_grammar_frame_at(m, f)->token = i;
+}
+
 /* Calls a rule: finds or makes the frame of the rule's call at this position, and adds an edge to it for the caller. */
 static void sampi_grammar_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
-    if (call.then == SAMPI_EMPTY && !sampi_grammar_rule_at(&m->d.tree, rule)->unique) {
+    const sampi_rule *called = sampi_grammar_rule_at(&m->d.tree, rule);
+    if (call.then == SAMPI_EMPTY && !called->unique && !called->tokens) {
         sampi_grammar_add_item(m, state, frame);
         return;
     }
@@ -26675,6 +26692,7 @@ static void sampi_grammar_enter(sampi_matcher *m, sampi_call call, int32_t frame
         made->rule = rule;
         made->edge = -1;
         made->from = m->text.n;
+        made->token = m->history.n;
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_grammar_add_item(m, state, f);
     }
@@ -27776,6 +27794,7 @@ typedef struct sampi_attempt {
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
 static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits);
+static void sampi_grammar_mask_spent(sampi_matcher *m, uint32_t *bits);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
@@ -27802,6 +27821,7 @@ static void sampi_grammar_mask_position(sampi_matcher *m, uint32_t *bits)
             sampi_grammar_mask_tokens(m, sampi_grammar_dfa_state_at(m, item->state), bits);
     }
     if (m->grammar->unique) sampi_grammar_mask_repeated(m, bits);
+    if (m->grammar->counted) sampi_grammar_mask_spent(m, bits);
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
@@ -28022,6 +28042,7 @@ static void sampi_grammar_begin_text(sampi_matcher *m)
     sampi_grammar_add_item(m, sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, m->grammar->root)->body),
                            0);
     sampi_grammar_close(m, 0);
+    sampi_grammar_set_first_token(m, 1, 0);
     m->n_now = m->items.n;
 }
 
@@ -28330,12 +28351,17 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Lets the grammar read the tokens from index i on, the first one without its first `skip` bytes. */
 static bool sampi_grammar_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
-    for (; i < m->history.n && !m->d.status; i++, skip = 0) {
-        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
-        if (m->items.n <= first) return false;
-        sampi_grammar_set_position(m, first);
+    const int32_t n = m->history.n;
+    bool allowed = true;
+    sampi_grammar_set_first_token(m, 1, i);
+    for (; i < n && allowed && !m->d.status; i++, skip = 0) {
+        m->history.n = i; /* tokens are counted */
+        const int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        allowed = m->items.n > first;
+        if (allowed) sampi_grammar_set_position(m, first);
     }
-    return !m->d.status;
+    m->history.n = n;
+    return allowed && !m->d.status;
 }
 
 /* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
@@ -28471,6 +28497,7 @@ static bool sampi_grammar_begins_without(sampi_matcher *m, samp_token token, siz
     (void)vocab->token_bytes(vocab, token, &n);
     if (skip >= n && skip > 0) return false;
     const sampi_level before = sampi_grammar_mark(m);
+    sampi_grammar_set_first_token(m, 1, m->history.n);
     const int32_t first = sampi_matcher_try(m, token, skip);
     const bool refuses = m->items.n <= first && n > 0;
     sampi_grammar_drop(m, before);
@@ -28712,6 +28739,65 @@ static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits)
     }
 }
 
+/* ---- src/grammar/spent.h ---- */
+/* ---- grammars: texts of a number of tokens ----
+  A rule may have a bound on the tokens with which its text is written (any_text's max_tokens): those that have a byte
+     of it. */
+
+/* Returns how many tokens a call has left behind the first `n` tokens of the text. */
+static int32_t sampi_grammar_tokens_left(const sampi_matcher *m, int32_t frame, int32_t n)
+{
+    const sampi_frame *f = sampi_grammar_frame_at(m, frame);
+    const int32_t most = frame ? sampi_grammar_rule_at(&m->d.tree, f->rule)->tokens : 0;
+    return most ? most - (n - f->token) : INT32_MAX;
+}
+
+/* Drops the items from index `first` on whose calls have no token left behind the present one. */
+static void sampi_grammar_drop_spent(sampi_matcher *m, int32_t first)
+{
+    int32_t kept = first;
+    for (int32_t i = first; i < m->items.n && m->grammar->counted; i++) {
+        const sampi_item item = *sampi_grammar_item_at(m, i);
+        if (sampi_grammar_tokens_left(m, item.frame, m->history.n + 1) <= 0) continue;
+        *sampi_grammar_item_at(m, kept++) = item;
+    }
+    if (m->grammar->counted) m->items.n = kept;
+}
+
+/* Returns whether a text ends within a character of UTF-8, or is only the end of one. */
+static bool sampi_grammar_is_cut(const uint8_t *bytes, size_t n)
+{
+    size_t behind = 0;
+    while (behind < n && behind < 3 && (bytes[n - 1 - behind] & 0xc0) == 0x80) behind++;
+    if (behind == n) return n > 0;
+    const uint8_t lead = bytes[n - 1 - behind];
+    return behind != (lead >= 0xf0 ? 3u : lead >= 0xe0 ? 2u : lead >= 0xc0 ? 1u : 0u);
+}
+
+/* Removes from a mask the tokens that would be the last one of a call, and end within a character, if nothing else
+   allows them. */
+static void sampi_grammar_mask_spent(sampi_matcher *m, uint32_t *bits)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    bool last = false;
+    for (int32_t i = 0; i < m->n_now; i++)
+        last |= sampi_grammar_tokens_left(m, sampi_grammar_item_at(m, i)->frame, m->history.n) == 1;
+    /* a call that begins within a token has it as its first one */
+    for (int32_t i = 0; i < m->grammar->tree.rules.n; i++)
+        last |= sampi_grammar_rule_at(&m->grammar->tree, i)->tokens == 1;
+    for (uint32_t word = 0; word < m->index->n_mask && last; word++) {
+        uint32_t left = bits[word] & ~m->index->plain[word];
+        for (samp_token token = (samp_token)(32 * word); left && !m->d.status; token++, left >>= 1) {
+            size_t n = 0;
+            const void *bytes = left & 1 ? vocab->token_bytes(vocab, token, &n) : NULL;
+            if (!bytes || !sampi_grammar_is_cut((const uint8_t *)bytes, n)) continue;
+            const sampi_level before = sampi_grammar_mark(m);
+            if (sampi_matcher_try(m, token, 0) == m->items.n) bits[word] &= ~(1u << token % 32);
+            sampi_grammar_drop(m, before);
+        }
+    }
+}
+
 /* ---- src/grammar/room.h ---- */
 /* ---- grammars: the matcher as a whole ----
   This room makes, copies, resets and frees a matcher, and tries and accepts a token. */
@@ -28728,12 +28814,15 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     const int32_t before = m->text.n;
     int32_t first = listed || zero ? sampi_grammar_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     m->text.n = before;
+    sampi_grammar_set_first_token(m, m->base, m->history.n + 1);
     if (bytes) sampi_grammar_read_text(m, bytes + skip, n - skip);
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_grammar_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
             sampi_grammar_accept_named(m, token, listed);
+            sampi_grammar_set_first_token(m, m->base, m->history.n + 1);
             break;
         }
+    sampi_grammar_drop_spent(m, first);
     return first;
 }
 
@@ -29056,7 +29145,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
-    outermost->from = 0;
+    outermost->from = outermost->token = 0;
     const int status = sampi_matcher_reset(m);
     /* SAMP_E_FULL is no error here: a later call may find more memory */
     return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;
@@ -34348,11 +34437,6 @@ static SAMPI_COLD sampi_node sampi_tags_malformed(sampi_tags *g, int32_t node, c
     sampi_schema_malformed(&g->x, node, text);
     return g->x.status;
 }
-static SAMPI_COLD sampi_node sampi_tags_refuse(sampi_tags *g, int32_t node, const char *text)
-{
-    sampi_schema_refuse(&g->x, node, text);
-    return g->x.status;
-}
 
 static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_json_kind kind)
 {
@@ -35072,11 +35156,12 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node, sampi_tags_style(g, node));
         case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_schema_style_named("qwen_xml", 8));
         case SAMPI_TAGS_ANY_TEXT: {
-            member = sampi_tags_member(g, node, "max_tokens");
-            if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
-                return sampi_tags_refuse(g, member, "a number of tokens is not supported");
-            const int32_t most = sampi_tags_count(g, node, "max_chars");
-            return sampi_tags_check(g, node, sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), most));
+            const int32_t most = sampi_tags_count(g, node, "max_chars"),
+                          tokens = sampi_tags_count(g, node, "max_tokens");
+            sampi_node text = sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), tokens ? most : 0);
+            if (tokens > 0 && text > SAMPI_EMPTY && (text = sampi_tree_call(g->x.tree, text)) >= 0)
+                sampi_grammar_rule_at(g->x.tree, sampi_grammar_at(g->x.tree, text)->a)->tokens = tokens;
+            return sampi_tags_check(g, node, text);
         }
         case SAMPI_TAGS_GRAMMAR:
             member = sampi_tags_required(g, node, "grammar", SAMPI_JSON_STRING);

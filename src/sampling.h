@@ -454,6 +454,7 @@ extern "C" {
 #include "grammar/history.h"
 #include "grammar/waiting.h"
 #include "grammar/repeated.h"
+#include "grammar/spent.h"
 #include "grammar/room.h"
 #include "grammar/sampler.h"
 #include "grammar/warming.h"

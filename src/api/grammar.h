@@ -58,8 +58,10 @@ typedef struct samp_grammar samp_grammar;
               at_least_one: the text begins with a tag; stop_after_first: it ends behind one. Free text within a tag
               does not contain the texts that end the tag. Strings are compared as bytes, also within tokens. A token
               without bytes is allowed only by a token format. A tag may begin with a regular expression:
-              {"type":"regex","pattern":...}; behind free text, all its texts must begin with the same trigger. Refused:
-              max_tokens of any_text (samp_init_thinking limits a span of tokens), unknown members.
+              {"type":"regex","pattern":...}; behind free text, all its texts must begin with the same trigger. The
+              max_tokens of any_text counts the tokens that have a byte of the text, also those in which it begins or
+              ends; no token is allowed with which the text would need one more to end a character. Refused: unknown
+              members.
      Styles   json_schema has a style: json, or one in which a model writes the arguments of a tool call as tags:
               qwen_xml (as qwen_xml_parameter), minimax_xml, deepseek_xml, glm_xml, cohere_xml, kimi_k3_xml. The value
               is an object, and each member a tag with its name and its value. A string is written as it is, without

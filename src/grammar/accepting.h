@@ -180,6 +180,7 @@ static void sampi_grammar_begin_text(sampi_matcher *m)
     sampi_grammar_add_item(m, sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, m->grammar->root)->body),
                            0);
     sampi_grammar_close(m, 0);
+    sampi_grammar_set_first_token(m, 1, 0);
     m->n_now = m->items.n;
 }
 

@@ -558,6 +558,7 @@ typedef struct sampi_attempt {
 } sampi_attempt;
 static bool sampi_matcher_attempt(sampi_matcher *m, sampi_attempt *turn);
 static void sampi_grammar_mask_repeated(sampi_matcher *m, uint32_t *bits);
+static void sampi_grammar_mask_spent(sampi_matcher *m, uint32_t *bits);
 
 /* Makes the mask of the text's position from entries (cached token sets); if these take too many steps, by a walk over
    the trie. */
@@ -584,6 +585,7 @@ static void sampi_grammar_mask_position(sampi_matcher *m, uint32_t *bits)
             sampi_grammar_mask_tokens(m, sampi_grammar_dfa_state_at(m, item->state), bits);
     }
     if (m->grammar->unique) sampi_grammar_mask_repeated(m, bits);
+    if (m->grammar->counted) sampi_grammar_mask_spent(m, bits);
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;

@@ -16,6 +16,7 @@ struct samp_grammar {
     uint64_t fingerprint; /* sampi_grammar_fingerprint */
     int32_t root;         /* the number of the rule with which a text begins */
     bool unique;          /* a rule has values that must differ (unique.h) */
+    bool counted;         /* a rule has a bound on its tokens (spent.h) */
     sampi_byte_classes bytes;
     /* the data that samplers share, as a list (cache.h); the other members of a grammar never change */
     struct sampi_shared *shared;
@@ -265,7 +266,8 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
     if (e->kind == SAMPI_NODE_REPEAT || e->kind >= SAMPI_NODE_MULTIPLE || e->kind == SAMPI_NODE_GROUP)
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    if (e->kind == SAMPI_NODE_REF) sampi_mix(hash, sampi_grammar_rule_at(t, e->a)->unique);
+    const sampi_rule *rule = e->kind == SAMPI_NODE_REF ? sampi_grammar_rule_at(t, e->a) : NULL;
+    if (rule) sampi_mix(hash, rule->unique | (uint64_t)rule->tokens << 8);
     for (; e->kind == SAMPI_NODE_TOKEN;
          e = sampi_grammar_at(t, e->c)) { /* a token, and those that are excluded with it */
         const sampi_expr *text = e->b & 2 ? sampi_grammar_at(t, e->a) : NULL;
@@ -312,7 +314,10 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_decide_calls(&g->tree, &order);
-    for (int32_t i = 0; i < g->tree.rules.n; i++) g->unique |= sampi_grammar_rule_at(&g->tree, i)->unique != 0;
+    for (int32_t i = 0; i < g->tree.rules.n; i++) {
+        g->unique |= sampi_grammar_rule_at(&g->tree, i)->unique != 0;
+        g->counted |= sampi_grammar_rule_at(&g->tree, i)->tokens != 0;
+    }
     if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_grammar_vec_free(&order);

@@ -19,12 +19,20 @@ static void sampi_grammar_add_item(sampi_matcher *m, int32_t state, int32_t fram
     if (state && sampi_grammar_pairs_add(&m->d, &m->seen, state, frame)) sampi_grammar_push_item(m, state, frame);
 }
 
+/* Says that token i is the first one of the calls from frame `first` on. */
+static void sampi_grammar_set_first_token(sampi_matcher *m, int32_t first, int32_t i)
+{
+    for (int32_t f = first > 0 ? first : 1; f < m->frames.n && m->grammar->counted; f++)
+        sampi_grammar_frame_at(m, f)->token = i;
+}
+
 /* Calls a rule: finds or makes the frame of the rule's call at this position, and adds an edge to it for the caller. */
 static void sampi_grammar_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
     const int32_t rule = call.rule, state = sampi_grammar_state_of(m, sampi_grammar_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
-    if (call.then == SAMPI_EMPTY && !sampi_grammar_rule_at(&m->d.tree, rule)->unique) {
+    const sampi_rule *called = sampi_grammar_rule_at(&m->d.tree, rule);
+    if (call.then == SAMPI_EMPTY && !called->unique && !called->tokens) {
         sampi_grammar_add_item(m, state, frame);
         return;
     }
@@ -34,6 +42,7 @@ static void sampi_grammar_enter(sampi_matcher *m, sampi_call call, int32_t frame
         made->rule = rule;
         made->edge = -1;
         made->from = m->text.n;
+        made->token = m->history.n;
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_grammar_add_item(m, state, f);
     }

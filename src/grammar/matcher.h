@@ -79,6 +79,7 @@ typedef struct sampi_dfa_state {
 typedef struct sampi_frame {
     int32_t rule, edge; /* edge: the first of the call frame's edges, as an index, or -1 */
     int32_t from;       /* where in the matcher's `text` the call began (unique.h) */
+    int32_t token;      /* which token of the text is the first one with a byte behind the beginning (spent.h) */
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;

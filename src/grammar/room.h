@@ -15,12 +15,15 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     const int32_t before = m->text.n;
     int32_t first = listed || zero ? sampi_grammar_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     m->text.n = before;
+    sampi_grammar_set_first_token(m, m->base, m->history.n + 1);
     if (bytes) sampi_grammar_read_text(m, bytes + skip, n - skip);
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_grammar_item_at(m, i)->flags & SAMPI_STATE_TOKENS) {
             sampi_grammar_accept_named(m, token, listed);
+            sampi_grammar_set_first_token(m, m->base, m->history.n + 1);
             break;
         }
+    sampi_grammar_drop_spent(m, first);
     return first;
 }
 
@@ -350,7 +353,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->d.account.allowance = 0;
     if (!outermost) return SAMP_E_NOMEM;
     outermost->rule = outermost->edge = -1;
-    outermost->from = 0;
+    outermost->from = outermost->token = 0;
     const int status = sampi_matcher_reset(m);
     /* SAMP_E_FULL is no error here: a later call may find more memory */
     return status == SAMP_E_FULL && m->d.account.full ? (int)SAMP_OK : status;

@@ -109,6 +109,7 @@ typedef struct sampi_rule {
     bool call;
     uint8_t unique; /* SAMPI_UNIQUE_*: the values that a rule matches must differ within an array (unique.h) */
     uint8_t facts;  /* the SAMPI_FACT_* bits of the rule's body, once the grammar is finished */
+    int32_t tokens; /* the most tokens with which a text of a called rule is written (spent.h); 0: any number */
 } sampi_rule;
 enum { SAMPI_UNIQUE_NOT, SAMPI_UNIQUE_ARRAY, SAMPI_UNIQUE_ITEM };
 

@@ -11,12 +11,17 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
    grammar allows them. */
 static bool sampi_grammar_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
-    for (; i < m->history.n && !m->d.status; i++, skip = 0) {
-        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
-        if (m->items.n <= first) return false;
-        sampi_grammar_set_position(m, first);
+    const int32_t n = m->history.n;
+    bool allowed = true;
+    sampi_grammar_set_first_token(m, 1, i);
+    for (; i < n && allowed && !m->d.status; i++, skip = 0) {
+        m->history.n = i; /* tokens are counted */
+        const int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        allowed = m->items.n > first;
+        if (allowed) sampi_grammar_set_position(m, first);
     }
-    return !m->d.status;
+    m->history.n = n;
+    return allowed && !m->d.status;
 }
 
 /* Lets the grammar read the text from byte `start` on. Returns whether the grammar allows it. */
@@ -156,6 +161,7 @@ static bool sampi_grammar_begins_without(sampi_matcher *m, samp_token token, siz
     (void)vocab->token_bytes(vocab, token, &n);
     if (skip >= n && skip > 0) return false;
     const sampi_level before = sampi_grammar_mark(m);
+    sampi_grammar_set_first_token(m, 1, m->history.n);
     const int32_t first = sampi_matcher_try(m, token, skip);
     const bool refuses = m->items.n <= first && n > 0;
     sampi_grammar_drop(m, before);

@@ -367,11 +367,12 @@ static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, samp
         case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json_schema(g, node, sampi_tags_style(g, node));
         case SAMPI_TAGS_QWEN_XML: return sampi_tags_json_schema(g, node, sampi_schema_style_named("qwen_xml", 8));
         case SAMPI_TAGS_ANY_TEXT: {
-            member = sampi_tags_member(g, node, "max_tokens");
-            if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
-                return sampi_tags_refuse(g, member, "a number of tokens is not supported");
-            const int32_t most = sampi_tags_count(g, node, "max_chars");
-            return sampi_tags_check(g, node, sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), most));
+            const int32_t most = sampi_tags_count(g, node, "max_chars"),
+                          tokens = sampi_tags_count(g, node, "max_tokens");
+            sampi_node text = sampi_tags_free_text(g, sampi_tags_excluded(g, node, end), tokens ? most : 0);
+            if (tokens > 0 && text > SAMPI_EMPTY && (text = sampi_tree_call(g->x.tree, text)) >= 0)
+                sampi_grammar_rule_at(g->x.tree, sampi_grammar_at(g->x.tree, text)->a)->tokens = tokens;
+            return sampi_tags_check(g, node, text);
         }
         case SAMPI_TAGS_GRAMMAR:
             member = sampi_tags_required(g, node, "grammar", SAMPI_JSON_STRING);

@@ -38,11 +38,6 @@ static SAMPI_COLD sampi_node sampi_tags_malformed(sampi_tags *g, int32_t node, c
     sampi_schema_malformed(&g->x, node, text);
     return g->x.status;
 }
-static SAMPI_COLD sampi_node sampi_tags_refuse(sampi_tags *g, int32_t node, const char *text)
-{
-    sampi_schema_refuse(&g->x, node, text);
-    return g->x.status;
-}
 
 static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_json_kind kind)
 {

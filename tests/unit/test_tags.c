@@ -314,6 +314,108 @@ TEST(test_tokens)
 }
 
 /* Several tokens are excluded, or none: the mask is all tokens with bytes but these. */
+/* Texts of at most so many tokens, with "<" between two: what the tokens so far allow, by definition. A token counts in
+   each text of which it has a byte; where a text has no token left, it must not end within a character. */
+enum { N_PARTS = 3 };
+static const int any_tokens = 1000;
+
+static bool counted_begins(const samp_token *tokens, int n, const int *most, bool *whole)
+{
+    int part = 0, used[N_PARTS] = { 0 }, expects = 0;
+    for (int i = 0; i < n; i++) {
+        size_t length;
+        const char *bytes = piece(NULL, tokens[i], &length);
+        bool counts = true;
+        if (tokens[i] == TOOL) return false;
+        for (size_t k = 0; k < length; k++) {
+            const int b = (unsigned char)bytes[k];
+            if (b == '<') {
+                if (expects || ++part == N_PARTS) return false;
+                counts = true;
+                continue;
+            }
+            if (counts && used[part]++ == most[part]) return false;
+            counts = false;
+            /* of the characters beyond ASCII only those of two bytes are tried */
+            if (expects ? (b & 0xc0) != 0x80 : b == 0 || (b >= 0x80 && (b < 0xc2 || b > 0xdf))) return false;
+            expects = !expects && b >= 0x80;
+        }
+        if (expects && used[part] == most[part]) return false;
+    }
+    *whole = part == N_PARTS - 1 && !expects;
+    return true;
+}
+
+static void check_counted(samp_sampler *s, samp_token *tokens, int n, const int *most, const char *text)
+{
+    uint32_t bits[N_MASK];
+    bool whole = false, unused;
+    assert_true(counted_begins(tokens, n, most, &whole));
+    assert_ok(samp_grammar_mask(s, bits));
+    for (samp_token token = 0; token < N_VOCAB; token++) {
+        if (token >= 0xe0 && token < 0xf5) continue; /* three bytes, four */
+        tokens[n] = token;
+        const bool want = token == EOG ? whole : counted_begins(tokens, n + 1, most, &unused);
+        samp_sampler *copy = samp_clone(s);
+        const bool taken = samp_accept(copy, token) == SAMP_OK;
+        samp_free(copy);
+        if (bit(bits, token) != want || taken != want)
+            test_fail(__FILE__, __LINE__, "%s, %d tokens: %d should be %d", text, n, (int)token, want);
+    }
+    assert_int_equal(samp_grammar_is_complete(s), whole);
+}
+
+TEST(test_counted_tokens)
+{
+    for (uint64_t i = 0; i < cases(400, 8); i++) {
+        source rng = source_stream(51000000 + i);
+        int most[N_PARTS], n = 0;
+        char text[600] = "{\"type\":\"structural_tag\",\"format\":{\"type\":\"sequence\",\"elements\":[";
+        for (int part = 0; part < N_PARTS; part++) {
+            static const char *const open[] = { "", "{\"type\":\"const_string\",\"value\":\"<\"}," };
+            most[part] = below(&rng, 4) ? (int)below(&rng, 4) : any_tokens;
+            n = (int)strlen(text);
+            n += sprintf(text + n, "%s%s{\"type\":\"any_text\",\"excludes\":[\"<\"],\"max_tokens\":", part ? "," : "",
+                         open[part > 0]);
+            sprintf(text + n, most[part] < any_tokens ? "%d}" : "null}", most[part]);
+        }
+        strcat(text, "]}}");
+        samp_grammar *g = read_tags(text, NULL);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        samp_token tokens[41];
+        for (n = 0; n < 40;) {
+            uint32_t bits[N_MASK];
+            samp_token token = (samp_token)below(&rng, EOG);
+            check_counted(s, tokens, n, most, text);
+            assert_ok(samp_grammar_mask(s, bits));
+            if (below(&rng, 2)) token = (samp_token)(256 + below(&rng, N_WORDS));
+            for (int k = 0; k < EOG && (!bit(bits, token) || token >= 0xe0) && token != EOG; k++)
+                token = (token + 1) % EOG;
+            if (token == EOG || !bit(bits, token) || (token >= 0xe0 && token < 0xf5)) break;
+            assert_ok(samp_accept(s, token));
+            tokens[n++] = token;
+            if (below(&rng, 6) == 0) { /* a few steps back, or the same place by another way */
+                const int back = (int)below(&rng, (size_t)samp_rollback_depth(s) + 1);
+                assert_ok(samp_rollback(s, back));
+                n -= back;
+            } else if (below(&rng, 6) == 0) {
+                samp_sampler *copy = samp_clone(s);
+                samp_free(s);
+                s = copy;
+            } else if (below(&rng, 6) == 0) {
+                unsigned char state[4096];
+                const size_t size = samp_state_size(s);
+                assert_true(size <= sizeof state);
+                assert_ok(samp_state_save(s, state, size));
+                samp_reset(s);
+                assert_ok(samp_state_load(s, state, size));
+            }
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+}
+
 TEST(test_excluded_tokens)
 {
     static const struct {
@@ -395,8 +497,8 @@ TEST(test_errors)
           SAMP_E_UNSUPPORTED, 2, 36, "/structures/0/schema/properties/p/$dynamicRef: " },
         { FORMAT("{\"type\":\"json_schema\",\"json_schema\":{},\"style\":\"glm\"}"), SAMP_E_UNSUPPORTED, 1, 82,
           "/format/style: this style is not supported" },
-        { FORMAT("{\"type\":\"any_text\",\"max_tokens\":3}"), SAMP_E_UNSUPPORTED, 1, 67,
-          "/format/max_tokens: a number of tokens is not supported" },
+        { FORMAT("{\"type\":\"any_text\",\"max_tokens\":-3}"), SAMP_E_FORMAT, 1, 67,
+          "/format/max_tokens: expected a whole number" },
         { FORMAT("{\"type\":\"any_tokens\",\"exclude_tokens\":[1,null]}"), SAMP_E_FORMAT, 1, 76,
           "/format/exclude_tokens/1: expected a token: a number or a text" },
         { FORMAT("{\"type\":\"token_dispatch\",\"rules\":[[true," A "]]}"), SAMP_E_FORMAT, 1, 70,
