@@ -153,6 +153,14 @@ func (g *Grammar) pointer() *C.samp_grammar {
 	return g.raw
 }
 
+// refused is a status, with the place in a text if there is one.
+func refused(status C.int, why *C.samp_text_error) error {
+	if why.line == 0 {
+		return failed(status, nil)
+	}
+	return &Error{int(status), "", fmt.Sprintf("line %d, column %d: %s", why.line, why.column, C.GoString(&why.message[0]))}
+}
+
 func grammar(kind C.samp_grammar_kind, source, root string) (*Grammar, error) {
 	if err := byteZero(source, root); err != nil {
 		return nil, err
@@ -166,7 +174,7 @@ func grammar(kind C.samp_grammar_kind, source, root string) (*Grammar, error) {
 	var why C.samp_text_error
 	raw := C.samp_grammar_init(kind, text, name, &why)
 	if raw == nil {
-		return nil, &Error{int(why.status), "", fmt.Sprintf("line %d, column %d: %s", why.line, why.column, C.GoString(&why.message[0]))}
+		return nil, refused(why.status, &why)
 	}
 	g := &Grammar{raw}
 	runtime.SetFinalizer(g, func(g *Grammar) { C.samp_grammar_free(g.raw) })
@@ -187,6 +195,40 @@ func Regex(expression string) (*Grammar, error) { return grammar(C.SAMP_GRAMMAR_
 // StructuralTag makes the grammar of tool calls in free text.
 func StructuralTag(tag string) (*Grammar, error) {
 	return grammar(C.SAMP_GRAMMAR_STRUCTURAL_TAG, tag, "")
+}
+
+// FromTools makes the grammar of a request's tools (JSON; "": none), called as a model writes it. options: "required", "one",
+// "thinking"; style: of the tools' schemas.
+func FromTools(model, tools, options, style string) (*Grammar, error) {
+	if err := byteZero(model, tools, options); err != nil {
+		return nil, err
+	}
+	name, listed, words := C.CString(model), (*C.char)(nil), C.CString(options)
+	defer C.free(unsafe.Pointer(name))
+	defer C.free(unsafe.Pointer(words))
+	if tools != "" {
+		listed = C.CString(tools)
+		defer C.free(unsafe.Pointer(listed))
+	}
+	var why C.samp_text_error
+	n := C.samp_builtin_tag(name, listed, words, nil, 0, &why)
+	if n < 0 {
+		return nil, refused(C.int(n), &why)
+	}
+	tag := make([]byte, n+1)
+	C.samp_builtin_tag(name, listed, words, (*C.char)(unsafe.Pointer(&tag[0])), C.size_t(len(tag)), nil)
+	return grammar(C.SAMP_GRAMMAR_STRUCTURAL_TAG, string(tag[:n]), style)
+}
+
+// Warm works masks out ahead, budget steps of some ten nanoseconds. It returns how many it took; 0: there is nothing to do.
+func (g *Grammar) Warm(vocab *Vocab, budget int64) (int64, error) {
+	defer runtime.KeepAlive(vocab)
+	defer runtime.KeepAlive(g)
+	n := C.samp_grammar_warm(vocab.index(), g.pointer(), C.int64_t(budget))
+	if n < 0 {
+		return 0, failed(C.int(n), nil)
+	}
+	return int64(n), nil
 }
 
 // Sampler is one sampler, to be put into a chain.

@@ -86,10 +86,29 @@ func TestBatch(t *testing.T) {
 	fails(t, err, "logits")
 }
 
+func TestTools(t *testing.T) {
+	tools := `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]`
+	calls := Must(FromTools("qwen_3", tools, "required", "compact"))
+	bytes := make([]string, 257)
+	for i := 0; i < 256; i++ {
+		bytes[i] = string([]byte{byte(i)})
+	}
+	forced := Must(Must(NewMatcher(Must(NewVocab(bytes, 256)), calls)).Forced())
+	equal(t, strings.HasPrefix(forced, "<tool_call>"), true)
+	Must(FromTools("qwen_3", "", "", ""))
+	_, err := FromTools("nobody", tools, "", "")
+	fails(t, err, "")
+	_, err = FromTools("qwen_3", "[1]", "", "")
+	fails(t, err, "line 1")
+}
+
 var zero float32
 
 func TestGrammarsAndTexts(t *testing.T) {
 	vocab, grammar := letters(), Must(Regex("ab*\\."))
+	Must(grammar.Warm(vocab, 1000))
+	_, err := grammar.Warm(vocab, 0)
+	fails(t, err, "")
 	matcher := Must(NewMatcher(vocab, grammar))
 	equal(t, Must(matcher.Mask()), []uint32{1})
 	equal(t, Must(matcher.Forced()), "a")

@@ -186,6 +186,27 @@ impl Grammar {
     pub fn structural_tag(tag: &str) -> Result<Self> {
         Grammar::of(ffi::SAMP_GRAMMAR_STRUCTURAL_TAG, tag, None)
     }
+    /// Calls of a request's tools (JSON; "": none) as a model writes them. options: "required", "one", "thinking"; style: of the tools' schemas.
+    pub fn from_tools(model: &str, tools: &str, options: &str, style: &str) -> Result<Self> {
+        let (model, listed, options) = (text(model)?, text(tools)?, text(options)?);
+        let mut error = ffi::samp_text_error { status: 0, line: 0, column: 0, message: [0; 160] };
+        let mut write = |to: *mut c_char, size: usize| unsafe {
+            let tools = if tools.is_empty() { ptr::null() } else { listed.as_ptr() };
+            ffi::samp_builtin_tag(model.as_ptr(), tools, options.as_ptr(), to, size, &mut error)
+        };
+        let n = write(ptr::null_mut(), 0);
+        let mut tag = vec![0u8; n.max(0) as usize + 1];
+        write(tag.as_mut_ptr().cast(), tag.len());
+        tag.pop();
+        if n < 0 { return Err(if error.status < 0 { Error::of_text(&error) } else { Error::new(n as c_int, ptr::null()) }); }
+        let style = Some(style).filter(|one| !one.is_empty());
+        Grammar::of(ffi::SAMP_GRAMMAR_STRUCTURAL_TAG, &String::from_utf8_lossy(&tag), style)
+    }
+    /// Works masks out ahead, `budget` steps of some ten nanoseconds. How many it took; 0: there is nothing to do.
+    pub fn warm(&self, vocab: &Vocab, budget: i64) -> Result<i64> {
+        let n = unsafe { ffi::samp_grammar_warm(vocab.index()?, self.raw, budget) };
+        if n < 0 { Err(Error::new(n as c_int, ptr::null())) } else { Ok(n) }
+    }
 }
 
 impl Drop for Grammar {

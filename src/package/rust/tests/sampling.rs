@@ -55,8 +55,21 @@ fn a_batch_gives_what_each_row_gives_alone() {
 }
 
 #[test]
+fn tools_of_a_request() {
+    let tools = r#"[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]"#;
+    let calls = Grammar::from_tools("qwen_3", tools, "required", "compact").unwrap();
+    let bytes: Vec<Vec<u8>> = (0..=255u8).map(|one| vec![one]).chain([vec![]]).collect();
+    let vocab = Vocab::new(&bytes, &[256]).unwrap();
+    assert!(Matcher::new(&vocab, &calls).unwrap().forced().unwrap().starts_with(b"<tool_call>"));
+    assert!(Grammar::from_tools("qwen_3", "", "", "").is_ok());
+    assert_eq!(Grammar::from_tools("nobody", tools, "", "").err().unwrap().status, ffi::SAMP_E_NAME);
+    assert!(format!("{}", Grammar::from_tools("qwen_3", "[1]", "", "").err().unwrap()).contains("line 1"));
+}
+
+#[test]
 fn grammars_and_texts() {
     let (vocab, grammar) = (letters(), Grammar::regex("ab*\\.").unwrap());
+    assert!(grammar.warm(&vocab, 1000).unwrap() >= 0 && grammar.warm(&vocab, 0).is_err());
     let mut matcher = Matcher::new(&vocab, &grammar).unwrap();
     assert_eq!(matcher.mask().unwrap(), [0b0001]);
     assert_eq!(matcher.forced().unwrap(), b"a");
