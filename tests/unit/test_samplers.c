@@ -55,94 +55,74 @@ static void golden_(samp_sampler *s, const double *probs, size_t n, const double
 #define FOUR                   PROBS(0.1, 0.2, 0.3, 0.4)
 #define FOUR_DOWN              PROBS(0.4, 0.3, 0.2, 0.1)
 
-/* What the contract says of each sampler, for the tests that go over all of them. */
+/* What the contract says of each sampler, for the tests that go over all of them: it "selects"; "all": never removes a token
+   from the array; "p" is left as it was; "sorts": leaves sorted = true; "order": always keeps that of the tokens that stay;
+   "mixes": leaves sorted = false; "best": never removes or masks the best token. */
 typedef struct kind_of_sampler {
     const char *name;
     samp_sampler *(*make)(void);
-    bool selects;
-    bool keeps_size;  /* never removes a token from the array */
-    bool keeps_p;     /* p is left as it was */
-    bool sorts;       /* leaves sorted = true */
-    bool keeps_order; /* always, of the tokens that stay */
-    bool unsorts;     /* leaves sorted = false */
-    bool first_stays; /* the best token is never removed or masked */
+    const char *says;
 } kind_of_sampler;
 
 /* With arguments that show in short rows; makers.h has the others. */
 static const samp_logit_bias unmasked_bias[3] = { { 0, 0.25f }, { 2, -0.75f }, { 0, 0.125f } };
 
-static samp_sampler *sharp_logit_bias(void) { return samp_init_logit_bias(1 << 20, 3, unmasked_bias); }
-static samp_sampler *sharp_penalties(void)
+static samp_sampler *after_penalties(void)
 {
     samp_sampler *s = samp_init_penalties(8, 1.25f, 0.5f, 0.25f);
     for (samp_token t = 0; t < 6; t++) samp_accept(s, t % 4);
     return s;
 }
-static samp_sampler *sharp_dry(void)
+static samp_sampler *after_dry(void)
 {
     samp_sampler *s = samp_init_dry(NULL, 4096, 0.8f, 1.75f, 2, -1, NULL, 0);
     for (samp_token t = 0; t < 8; t++) samp_accept(s, t % 3);
     return s;
 }
-static samp_sampler *sharp_top_n_sigma(void) { return samp_init_top_n_sigma(1.0f); }
-static samp_sampler *sharp_top_k(void) { return samp_init_top_k(5); }
-static samp_sampler *sharp_tail_free(void) { return samp_init_tail_free(0.9f, 1); }
-static samp_sampler *sharp_typical(void) { return samp_init_typical(0.7f, 1); }
-static samp_sampler *sharp_top_p(void) { return samp_init_top_p(0.8f, 1); }
-static samp_sampler *sharp_min_p(void) { return samp_init_min_p(0.1f, 1); }
-static samp_sampler *sharp_min_p_keep(void) { return samp_init_min_p(0.9f, 4); }
-static samp_sampler *sharp_p_less(void) { return samp_init_p_less(1.0f, 1); }
-static samp_sampler *sharp_p_less_norm(void) { return samp_init_p_less_norm(1.0f, 1); }
-static samp_sampler *sharp_top_a(void) { return samp_init_top_a(0.2f, 1); }
-static samp_sampler *sharp_epsilon(void) { return samp_init_epsilon(0.2f, 1); }
-static samp_sampler *sharp_epsilon_keep(void) { return samp_init_epsilon(0.2f, 4); }
-static samp_sampler *sharp_eta(void) { return samp_init_eta(0.1f, 1); }
-static samp_sampler *sharp_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
 static const samp_token spared[] = { 4, 1, 2, 1, 7 };
-static samp_sampler *sharp_xtc_except(void) { return samp_init_xtc_except(1.0f, 0.05f, 1, 7, spared, 5); }
-static samp_sampler *sharp_temp_0(void) { return samp_init_temp(0.0f); }
-static samp_sampler *sharp_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
-static samp_sampler *sharp_top_h(void) { return samp_init_top_h(0.6f, 1); }
-static samp_sampler *sharp_min_k(void) { return samp_init_min_k(3.0f); }
 
 /* clang-format off */
-static const kind_of_sampler kinds[] = {
-    /*                                         selects size   p      sorts  order  unsorts first */
-    { "logit-bias", sharp_logit_bias,          false, true,  true,  false, true,  true,  false },
-    { "penalties", sharp_penalties,            false, true,  true,  false, true,  true,  false },
-    { "dry", sharp_dry,                        false, true,  true,  false, true,  true,  false },
-    { "top-n-sigma", sharp_top_n_sigma,        false, true,  true,  false, true,  false, true },
-    { "top-k", sharp_top_k,                    false, false, true,  true,  false, false, true },
-    { "tail-free", sharp_tail_free,            false, false, false, true,  false, false, true },
-    { "typical", sharp_typical,                false, false, false, false, false, true,  false },
-    { "top-p", sharp_top_p,                    false, false, false, true,  false, false, true },
-    { "min-p", sharp_min_p,                    false, false, true,  false, true,  false, true },
-    { "min-p, min_keep", sharp_min_p_keep,     false, false, true,  false, false, false, true },
-    { "p-less", sharp_p_less,                  false, false, true,  false, true,  false, true },
-    { "p-less-norm", sharp_p_less_norm,        false, false, true,  false, true,  false, true },
-    { "top-a", sharp_top_a,                    false, false, true,  false, true,  false, true },
-    { "epsilon", sharp_epsilon,                false, false, true,  false, true,  false, true },
-    { "epsilon, min_keep", sharp_epsilon_keep, false, false, true,  false, false, false, true },
-    { "eta", sharp_eta,                        false, false, true,  false, true,  false, true },
-    { "top-h", sharp_top_h,                    false, false, true,  true,  false, false, true },
-    { "min-k", sharp_min_k,                    false, false, true,  true,  false, false, true },
-    { "xtc", sharp_xtc,                        false, false, false, false, true,  false, false },
-    { "xtc-except", sharp_xtc_except,          false, false, false, false, true,  false, false },
-    { "temp", make_temp,                       false, true,  true,  false, true,  false, true },
-    { "temp 0", sharp_temp_0,                  false, true,  true,  false, true,  false, true },
-    { "temp-ext", sharp_temp_ext,              false, true,  true,  false, true,  false, true },
-    { "smoothing", make_smoothing,             false, true,  true,  false, true,  false, true },
-    { "log-softmax", make_log_softmax,         false, true,  true,  false, true,  false, true },
-    { "softmax", make_softmax,                 false, true,  false, true,  false, false, true },
-    { "greedy", make_greedy,                   true,  true,  true,  false, true,  false, true },
-    { "dist", make_dist,                       true,  true,  false, false, true,  false, true },
-    { "ras", make_ras,                         true,  true,  false, false, true,  false, true },
-    { "gumbel", make_gumbel,                   true,  true,  false, false, true,  false, true },
-    { "mirostat", make_mirostat,               true,  false, false, true,  false, false, true },
-    { "mirostat-v2", make_mirostat_v2,         true,  false, false, false, false, false, true },
-    { "adaptive-p", make_adaptive_p,           true,  true,  false, false, true,  true,  false },
-};
+#define SHARP(X) \
+    X(logit_bias, "logit-bias", samp_init_logit_bias(1 << 20, 3, unmasked_bias), "all p order mixes") \
+    X(penalties, "penalties", after_penalties(), "all p order mixes") \
+    X(dry, "dry", after_dry(), "all p order mixes") \
+    X(top_n_sigma, "top-n-sigma", samp_init_top_n_sigma(1.0f), "all p order best") \
+    X(top_k, "top-k", samp_init_top_k(5), "p sorts best") \
+    X(tail_free, "tail-free", samp_init_tail_free(0.9f, 1), "sorts best") \
+    X(typical, "typical", samp_init_typical(0.7f, 1), "mixes") \
+    X(top_p, "top-p", samp_init_top_p(0.8f, 1), "sorts best") \
+    X(min_p, "min-p", samp_init_min_p(0.1f, 1), "p order best") \
+    X(min_p_keep, "min-p, min_keep", samp_init_min_p(0.9f, 4), "p best") \
+    X(p_less, "p-less", samp_init_p_less(1.0f, 1), "p order best") \
+    X(p_less_norm, "p-less-norm", samp_init_p_less_norm(1.0f, 1), "p order best") \
+    X(top_a, "top-a", samp_init_top_a(0.2f, 1), "p order best") \
+    X(epsilon, "epsilon", samp_init_epsilon(0.2f, 1), "p order best") \
+    X(epsilon_keep, "epsilon, min_keep", samp_init_epsilon(0.2f, 4), "p best") \
+    X(eta, "eta", samp_init_eta(0.1f, 1), "p order best") \
+    X(top_h, "top-h", samp_init_top_h(0.6f, 1), "p sorts best") \
+    X(min_k, "min-k", samp_init_min_k(3.0f), "p sorts best") \
+    X(xtc, "xtc", samp_init_xtc(1.0f, 0.05f, 1, 7), "order") \
+    X(xtc_except, "xtc-except", samp_init_xtc_except(1.0f, 0.05f, 1, 7, spared, 5), "order") \
+    X(temp, "temp", make_temp(), "all p order best") \
+    X(temp_0, "temp 0", samp_init_temp(0.0f), "all p order best") \
+    X(temp_ext, "temp-ext", samp_init_temp_ext(0.9f, 0.5f, 1.5f), "all p order best") \
+    X(smoothing, "smoothing", make_smoothing(), "all p order best") \
+    X(log_softmax, "log-softmax", make_log_softmax(), "all p order best") \
+    X(softmax, "softmax", make_softmax(), "all sorts best") \
+    X(greedy, "greedy", make_greedy(), "selects all p order best") \
+    X(dist, "dist", make_dist(), "selects all order best") \
+    X(ras, "ras", make_ras(), "selects all order best") \
+    X(gumbel, "gumbel", make_gumbel(), "selects all order best") \
+    X(mirostat, "mirostat", make_mirostat(), "selects sorts best") \
+    X(mirostat_v2, "mirostat-v2", make_mirostat_v2(), "selects best") \
+    X(adaptive_p, "adaptive-p", make_adaptive_p(), "selects all order mixes")
 /* clang-format on */
+#define SHARP_FUNCTION(id, name, call, says) \
+    static samp_sampler *sharp_##id(void) { return call; }
+SHARP(SHARP_FUNCTION)
+#define SHARP_ROW(id, name, call, says) { name, sharp_##id, says },
+static const kind_of_sampler kinds[] = { SHARP(SHARP_ROW) };
+static bool is(const kind_of_sampler *k, const char *what) { return strstr(k->says, what) != NULL; }
 
 /* But for infill, which ends a text with a token that may have been masked, and replay, whose token may be missing
    (test_told.c). */
@@ -174,7 +154,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
 
     test_status_(samp_apply(s, &cur), SAMP_OK, k->name, __FILE__, __LINE__);
     assert_true(cur.data == data);
-    if (cur.size < 1 || cur.size > n || (k->keeps_size && cur.size != n))
+    if (cur.size < 1 || cur.size > n || (is(k, "all") && cur.size != n))
         test_fail(__FILE__, __LINE__, "%s: size %zu of %zu", k->name, cur.size, n);
     for (size_t i = 0; i < cur.size; i++) {
         const samp_token_data *t = &data[i];
@@ -186,9 +166,9 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
             test_fail(__FILE__, __LINE__, "%s: masked token %d is back with %g", k->name, (int)t->id,
                       (double)t->logit);
         left += t->logit > -INFINITY;
-        if (k->keeps_p && philox && bits_of(t->p) != bits_of(TEST_P_UNSET))
+        if (is(k, "p") && philox && bits_of(t->p) != bits_of(TEST_P_UNSET))
             test_fail(__FILE__, __LINE__, "%s: p is %g, but was to be left alone", k->name, (double)t->p);
-        if (!k->keeps_p && t->p != TEST_P_UNSET && !(t->p >= 0.0f && t->p <= 1.0f))
+        if (!is(k, "p") && t->p != TEST_P_UNSET && !(t->p >= 0.0f && t->p <= 1.0f))
             test_fail(__FILE__, __LINE__, "%s: p is %g", k->name, (double)t->p);
     }
     if (left < 1 || left > n_unmasked) test_fail(__FILE__, __LINE__, "%s: %zu tokens left", k->name, left);
@@ -196,10 +176,10 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
         if (philox ? test_compare(&data[i - 1], &data[i]) > 0 : data[i - 1].logit < data[i].logit)
             test_fail(__FILE__, __LINE__, "%s, rng %d: sorted, but {%d, %.9g} stands before {%d, %.9g}", k->name,
                       kind, (int)data[i - 1].id, (double)data[i - 1].logit, (int)data[i].id, (double)data[i].logit);
-    if (k->sorts && !cur.sorted && !(k->make == sharp_tail_free && n_unmasked <= 2))
+    if (is(k, "sorts") && !cur.sorted && !(k->make == sharp_tail_free && n_unmasked <= 2))
         test_fail(__FILE__, __LINE__, "%s: not sorted", k->name);
-    if (k->unsorts && cur.sorted) test_fail(__FILE__, __LINE__, "%s: sorted", k->name);
-    if (k->keeps_order && philox)
+    if (is(k, "mixes") && cur.sorted) test_fail(__FILE__, __LINE__, "%s: sorted", k->name);
+    if (is(k, "order") && philox)
         for (size_t i = 0, j = 0; i < cur.size; i++, j++) {
             while (j < n && before[j].id != data[i].id) j++;
             if (j == n) test_fail(__FILE__, __LINE__, "%s: token %d has moved", k->name, (int)data[i].id);
@@ -207,8 +187,8 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
     /* MT19937: one of the best, not always that with the smallest id */
     for (size_t i = 0; i < cur.size; i++)
         best += data[i].logit > -INFINITY && (philox ? data[i].id == first : logits[data[i].id] == logits[first]);
-    if (k->first_stays && !best) test_fail(__FILE__, __LINE__, "%s: the best token %d is lost", k->name, (int)first);
-    if (k->selects) {
+    if (is(k, "best") && !best) test_fail(__FILE__, __LINE__, "%s: the best token %d is lost", k->name, (int)first);
+    if (is(k, "selects")) {
         if (cur.selected < 0 || (size_t)cur.selected >= cur.size || data[cur.selected].logit == -INFINITY ||
             logits[data[cur.selected].id] == -INFINITY)
             test_fail(__FILE__, __LINE__, "%s: selected %lld of %zu", k->name, (long long)cur.selected, cur.size);
@@ -226,7 +206,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
         else
             test_shuffle(rng, &cur2);
         assert_ok(samp_apply(s2, &cur2));
-        if (k->selects) assert_num(other[cur2.selected].id, data[cur.selected].id);
+        if (is(k, "selects")) assert_num(other[cur2.selected].id, data[cur.selected].id);
         test_sort_by_id(&cur);
         test_sort_by_id(&cur2);
         assert_num(cur2.size, cur.size);
@@ -311,7 +291,7 @@ TEST(test_every_index)
                 for (size_t i = 0; i < n; i++) logits[i] = -INFINITY;
                 logits[at] = (float)normal(&rng);
                 check_row(&kinds[k], kind, &rng, logits, n);
-                if (!kinds[k].first_stays) continue;
+                if (!is(&kinds[k], "best")) continue;
                 test_logits(&rng, logits, n, 0.5);
                 logits[at] = 40.0f;
                 check_row(&kinds[k], kind, &rng, logits, n);
@@ -327,7 +307,7 @@ TEST(test_selected_is_forgotten)
             for (size_t n = 1; n <= 6; n++) {
                 samp_token_data data[6];
                 samp_token_data_array cur = test_array(data, logits, n);
-                if (kinds[k].selects) continue;
+                if (is(&kinds[k], "selects")) continue;
                 cur.selected = 3;
                 apply(of_kind(kinds[k].make(), kind), &cur);
                 assert_num(cur.selected, kind ? 3 : -1);
@@ -336,7 +316,7 @@ TEST(test_selected_is_forgotten)
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
             samp_sampler *a, *b;
-            if (!kinds[k].selects) continue;
+            if (!is(&kinds[k], "selects")) continue;
             a = of_kind(kinds[k].make(), kind);
             b = of_kind(kinds[k].make(), kind);
             for (int i = 0; i < 30; i++) {
@@ -437,7 +417,7 @@ TEST(test_dist)
         samp_token_data data[8];
         const double probs[] = { 0.1, 0.2, 0.0, 0.3, 0.4 };
         samp_token_data_array cur;
-        samp_sampler *s = of_kind(samp_init_dist(3), kind);
+        own_sampler *s = of_kind(samp_init_dist(3), kind);
         size_t seen[5] = { 0 };
         for (int i = 0; i < 4000; i++) {
             cur = from_probs(data, probs, 5);
@@ -464,7 +444,6 @@ TEST(test_dist)
         assert_num(cur.selected, 0);
         assert_same(data[0].p, 1.0f);
         assert_u64(samp_get_position(s), 1);
-        samp_free(s);
     }
 }
 
