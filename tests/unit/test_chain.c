@@ -606,7 +606,7 @@ TEST(test_reset_and_clone_alone)
 
 TEST(test_prev)
 {
-    samp_sampler *chain = samp_chain_init();
+    own_sampler *chain = samp_chain_init();
     samp_token out[128];
     assert_num(samp_prev(chain, out, 128), 0);
     assert_status(samp_last(chain), SAMP_E_EMPTY);
@@ -658,7 +658,6 @@ TEST(test_prev)
     samp_draw(chain, logits, N);
     assert_num(samp_prev(chain, seen, 64), 10);
     same_tokens(seen, out, 10, "prev");
-    samp_free(chain);
 }
 
 /* --------------------------------------------------------------------------------------- positions, seeds */
@@ -691,7 +690,7 @@ TEST(test_position)
         }
     }
     /* two that draw in one chain: one position all the same; a row with one unmasked token moves it too */
-    samp_sampler *s = samp_chain_init();
+    own_sampler *s = samp_chain_init();
     float logits[N];
     assert_ok(samp_chain_add(s, make_xtc()));
     assert_ok(samp_chain_add(s, make_dist()));
@@ -708,7 +707,6 @@ TEST(test_position)
     row(logits, 0);
     assert_true(samp_sample(s, logits, N) >= 0);
     assert_u64(samp_get_position(s), 1);
-    samp_free(s);
 }
 
 /* Set back, the same token comes again; any position, in any order; at the far end too. */
@@ -774,7 +772,7 @@ TEST(test_seeds)
     samp_token runs[TEST_COUNT(seeds)][STEPS], again[STEPS];
     for (int kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < TEST_COUNT(seeds); i++) {
-            samp_sampler *s = small_chain(seeds[i]);
+            own_sampler *s = small_chain(seeds[i]);
             assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
             assert_u64(samp_get_seed(s), seeds[i]); /* used as given, none of them is "random" */
             take(s, runs[i], STEPS, 0);
@@ -783,7 +781,6 @@ TEST(test_seeds)
             assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
             take(s, again, STEPS, 0);
             same_tokens(again, runs[i], STEPS, "seed");
-            samp_free(s);
         }
         for (size_t i = 0; i < TEST_COUNT(seeds); i++)
             for (size_t j = 0; j < i; j++) {

@@ -1078,7 +1078,7 @@ TEST(test_timestamps)
     const float tie[2] = { 1.0f, 1.0f };
     samp_token_data data[2];
     samp_token_data_array cur = test_array(data, tie, 2);
-    samp_sampler *s = samp_init_timestamps(1, -1, -1);
+    own_sampler *s = samp_init_timestamps(1, -1, -1);
     assert_ok(samp_accept(s, 0));
     assert_ok(samp_apply(s, &cur));
     assert_same(data[0].logit, 1.0f);
@@ -1096,7 +1096,6 @@ TEST(test_timestamps)
     assert_true(samp_state_size(s) <= sizeof bytes);
     assert_ok(samp_state_save(s, bytes, sizeof bytes));
     assert_ok(samp_state_load(s, bytes, samp_state_size(s)));
-    samp_free(s);
 }
 
 TEST(test_each_by_hand)

@@ -987,7 +987,7 @@ TEST(test_bad_drafts)
     guess g;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9900);
-    samp_sampler *chain = top_k_temp_dist(1);
+    own_sampler *chain = top_k_temp_dist(1);
     samp_token out[ROWS];
     samp_relaxed relaxed = { 2, 0.5f, 3, 4, true };
     make_guess(&g, &m, -1, &rng);
@@ -1044,7 +1044,6 @@ TEST(test_bad_drafts)
     samp_free(chain);
     chain = new_chain(samp_init_top_k(4), samp_init_ras(6, 0.3f, 7));
     all_refuse(chain, &g, &good, SAMP_E_UNSUPPORTED);
-    samp_free(chain);
 }
 
 /* Probabilities that sum to 0, or to far more than 1, mean nothing, but a token comes out. */

@@ -365,7 +365,7 @@ TEST(test_greedy)
 {
     samp_params p = samp_default_params();
     p.temp = 0;
-    samp_sampler *chain = build(&p);
+    own_sampler *chain = build(&p);
     assert_text(samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1)), "greedy");
     for (uint64_t i = 0; i < 20; i++) {
         samp_token_data data[N];
@@ -381,7 +381,6 @@ TEST(test_greedy)
     p.order = "t";
     chain = build(&p);
     assert_text(samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1)), "greedy");
-    samp_free(chain);
 }
 
 TEST(test_mirostat)

@@ -1687,11 +1687,11 @@ TEST(test_penalties_over_the_whole_text)
     };
     for (size_t i = 0; i < TEST_COUNT(c); i++)
         for (int known = 0; known < 2; known++) { /* known: the caller has said that a text has at most 4096 tokens */
-            samp_settings *settings = samp_settings_init();
+            own_settings *settings = samp_settings_init();
             int status;
             if (known) assert_ok(samp_settings_set(settings, "n_ctx_train", "4096", NULL));
             assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL));
-            samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+            own_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
             assert_ok(status);
             assert_ok(samp_accept(chain, 3));
             for (int k = 0; k < 100000; k++) assert_ok(samp_accept(chain, 4));
@@ -1705,8 +1705,6 @@ TEST(test_penalties_over_the_whole_text)
                 if (data[k].id == 3)
                     assert_near(data[k].logit / (is_of_llama(c[i].peer) ? 1.25f : 1.0f), known ? row[3] : c[i].far,
                                 1e-6);
-            samp_free(chain);
-            samp_settings_free(settings);
         }
 }
 

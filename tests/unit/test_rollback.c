@@ -554,7 +554,7 @@ TEST(test_custom)
     assert_num(samp_last(chain), 9);
     assert_ok(samp_rollback(chain, 0));
     samp_free(chain);
-    samp_sampler *alone = samp_init_custom(&able, &first);
+    own_sampler *alone = samp_init_custom(&able, &first);
     assert_ok(samp_accept(alone, 3));
     assert_ok(alone->iface->rollback(alone, 1)); /* the user's own, by hand */
     assert_num(first.seen, 0);
@@ -563,7 +563,6 @@ TEST(test_custom)
     assert_ok(samp_accept(alone, 3));
     assert_ok(alone->iface->rollback(alone, 1)); /* a built-in one's is samp_rollback */
     assert_status(alone->iface->rollback(alone, 1), SAMP_E_RANGE);
-    samp_free(alone);
 }
 
 /* ---- grammars ---- */

@@ -507,7 +507,7 @@ TEST(test_bad_input)
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % 7);
     for (int i = 0; i < 2 * N; i++) probs[i] = 1.0f / N, ids[i] = i % N;
     samp_draft good = { 2, tokens, probs, NULL, 0, NULL }, sparse = { 2, tokens, probs, ids, N, NULL }, d;
-    samp_sampler *chain = top_k_temp_dist(3);
+    own_sampler *chain = top_k_temp_dist(3);
     const samp_verify_method ratio = SAMP_VERIFY_RATIO, exact = SAMP_VERIFY_EXACT;
 
     assert_status(samp_verify(NULL, logits, N, &good, ratio, out), SAMP_E_NULL);
@@ -567,7 +567,6 @@ TEST(test_bad_input)
     samp_free(chain);
     chain = samp_init_top_p(7.0f, 1);
     assert_status(samp_verify(chain, logits, N, &good, exact, out), SAMP_E_RANGE);
-    samp_free(chain);
 }
 
 /* A bad row behind accepted tokens: these count. Behind a rejected one it is never looked at. */
