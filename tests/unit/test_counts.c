@@ -254,7 +254,7 @@ static struct {
 static void play(both *b, const char *text, bool quoted, source *rng, pair *room)
 {
     samp_grammar_error error;
-    samp_grammar *g = samp_grammar_init(quoted ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_REGEX, text,
+    own_grammar *g = samp_grammar_init(quoted ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_REGEX, text,
                                         quoted ? "compact" : NULL, &error);
     const pair start = { 0, 0 };
     pair *now = room + 2 * (size_t)MOST_PAIRS;
@@ -264,7 +264,7 @@ static void play(both *b, const char *text, bool quoted, source *rng, pair *room
     if (!g) test_fail(__FILE__, __LINE__, "%s\n%s", text, error.message);
     tally.grammars++;
     for (int walk = 0; walk < 2; walk++) {
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         uint32_t bits[(N_VOCAB + 31) / 32];
         char read[200] = "";
         now[0] = start;
@@ -294,9 +294,7 @@ static void play(both *b, const char *text, bool quoted, source *rng, pair *room
                 memcpy(now, room, (size_t)n * sizeof *now);
             }
         }
-        samp_free(s);
     }
-    samp_grammar_free(g);
 }
 
 /* A random pattern that is not too large. */
@@ -375,16 +373,14 @@ TEST(test_far)
     static const char *const far[] = { "(a|aa){1,5000}", "(a|aa){5000}", "((a|ab|b){1,300}b?){1,300}",
                                        "(a|b|[ab]{2,3}){2000,9000}", "((a|aa){20,100}b?){20,100}" };
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, far[i], NULL, NULL);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, far[i], NULL, NULL);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         uint32_t bits[(N_VOCAB + 31) / 32];
         assert_ok(samp_set_grammar_limits(s, (size_t)1 << 26, 1 << 16));
         for (int k = 0; k < 700; k++) {
             assert_ok(samp_grammar_mask(s, bits));
             assert_ok(samp_accept(s, 'a'));
         }
-        samp_free(s);
-        samp_grammar_free(g);
     }
 }
 
@@ -417,10 +413,10 @@ TEST(test_far_together)
         uint32_t bits[(N_VOCAB + 31) / 32];
         sprintf(schema, "{\"type\":\"string\",%s}", cases[i].keywords);
         samp_grammar_error error;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", &error);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "compact", &error);
         if (!g && !*cases[i].allowed && error.status == SAMP_E_EMPTY) continue; /* found before any text */
         assert_non_null(g);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         for (const char *at = cases[i].behind; *at; at++) {
             assert_ok(samp_grammar_mask(s, bits));
             assert_ok(samp_accept(s, *at));
@@ -431,8 +427,6 @@ TEST(test_far_together)
         allowed[n] = 0;
         if (strcmp(allowed, cases[i].allowed))
             test_fail(__FILE__, __LINE__, "%s behind %s: %s", schema, cases[i].behind, allowed);
-        samp_free(s);
-        samp_grammar_free(g);
     }
 }
 

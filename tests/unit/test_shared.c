@@ -22,10 +22,10 @@ TEST(test_threads_share)
     const long n_steps = 1000 * (long)env_setting("SAMP_TEST_CASES", quick() ? 4 : 20) /
                          (long)(TEST_COUNT(shared) * N_THREADS);
     for (size_t i = 0; i < TEST_COUNT(shared); i++) {
-        samp_grammar *g = grammar_of(i);
+        own_grammar *g = grammar_of(i);
         worker w[N_THREADS];
         pthread_t thread[N_THREADS];
-        samp_sampler *first = samp_init_grammar(vocab_index, g);
+        own_sampler *first = samp_init_grammar(vocab_index, g);
         if (shared[i].limit) assert_ok(samp_set_grammar_limits(first, shared[i].limit, 1 << 24));
         for (int t = 0; t < N_THREADS; t++) {
             worker one = { g, grammar_of(i), 0, 10 * i + (uint64_t)t, n_steps, 0, NULL };
@@ -43,17 +43,15 @@ TEST(test_threads_share)
             assert_true(w[t].n_full * 10 <= n_steps);
             samp_grammar_free(w[t].own);
         }
-        samp_free(first);
-        samp_grammar_free(g);
     }
 }
 
 /* A sampler that stands still, while others turn the memory over: what it held is gone, and its text is not. */
 TEST(test_idle_holds_nothing)
 {
-    samp_grammar *g = grammar_of(3), *own = grammar_of(3);
-    samp_sampler *idle = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g),
-                 *alone = samp_init_grammar(vocab_index, own);
+    own_grammar *g = grammar_of(3), *own = grammar_of(3);
+    own_sampler *idle = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g),
+                *alone = samp_init_grammar(vocab_index, own);
     samp_grammar_usage stats = { 0 };
     uint32_t bits[2][N_MASK];
     source rng = source_stream(77);
@@ -84,11 +82,6 @@ TEST(test_idle_holds_nothing)
         assert_ok(samp_grammar_mask(alone, bits[1]));
         assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
     }
-    samp_free(idle);
-    samp_free(busy);
-    samp_free(alone);
-    samp_grammar_free(g);
-    samp_grammar_free(own);
 }
 
 /* How many of a text's masks a sampler has to look for. */
@@ -110,9 +103,9 @@ static size_t misses_in(samp_sampler *s, const char *text)
 TEST(test_new_requests_find)
 {
     static const char text[] = "{\"a\":[1,2.5e3,{\"ab\":\"the\"}],\"the\":true}";
-    samp_grammar *g = grammar_of(0);
-    samp_vocab_index *other_index = samp_vocab_index_init(&small_vocabulary, NULL);
-    samp_sampler *first = samp_init_grammar(vocab_index, g);
+    own_grammar *g = grammar_of(0);
+    own_index *other_index = samp_vocab_index_init(&small_vocabulary, NULL);
+    own_sampler *first = samp_init_grammar(vocab_index, g);
     samp_grammar_usage before, now;
     for (int request = 0; request < 3; request++) {
         samp_sampler *s = request ? samp_init_grammar(vocab_index, g) : first;
@@ -130,35 +123,29 @@ TEST(test_new_requests_find)
     assert_status(samp_grammar_stats(NULL, &now), SAMP_E_NULL);
     assert_status(samp_grammar_stats(s, NULL), SAMP_E_NULL);
     samp_free(s);
-    samp_vocab_index_free(other_index);
-    samp_free(first);
-    samp_grammar_free(g);
 }
 
 /* What has been learnt with an index stays while it has a sampler, and for those to come; without one it goes when the
    grammar meets another index. */
 TEST(test_unused_indexes_go)
 {
-    samp_grammar *g = grammar_of(0);
+    own_grammar *g = grammar_of(0);
     samp_sampler *used = samp_init_grammar(vocab_index, g);
     const sampi_shared *stays = g->shared, *goes;
     for (int i = 0; i < 3; i++) {
-        samp_vocab_index *other = samp_vocab_index_init(&small_vocabulary, NULL);
+        own_index *other = samp_vocab_index_init(&small_vocabulary, NULL);
         for (int k = 0; k < 2; k++) {
-            samp_sampler *s = samp_init_grammar(other, g);
+            own_sampler *s = samp_init_grammar(other, g);
             assert_ok(samp_accept(s, '{'));
-            samp_free(s);
         }
         goes = g->shared;
         assert_non_null(goes->now);
         assert_non_null(stays->now);
         if (i) assert_null(goes->behind->now);
-        samp_vocab_index_free(other);
     }
     samp_free(used);
     samp_free(samp_init_grammar(vocab_index, g));
     assert_non_null(stays->now);
-    samp_grammar_free(g);
 }
 
 static size_t misses_of(samp_grammar *g, const char *text)
@@ -173,8 +160,8 @@ static size_t misses_of(samp_grammar *g, const char *text)
    else is let go. */
 static void keeps(size_t grammar, size_t limit, const char *text, size_t n_renewals)
 {
-    samp_grammar *g = grammar_of(grammar);
-    samp_sampler *busy = samp_init_grammar(vocab_index, g);
+    own_grammar *g = grammar_of(grammar);
+    own_sampler *busy = samp_init_grammar(vocab_index, g);
     samp_grammar_usage stats = { 0 };
     source rng = source_stream(78);
     uint32_t bits[N_MASK];
@@ -192,8 +179,6 @@ static void keeps(size_t grammar, size_t limit, const char *text, size_t n_renew
         assert_num(misses_of(g, text), 0);
         seen = stats.n_renewals;
     }
-    samp_free(busy);
-    samp_grammar_free(g);
 }
 
 TEST(test_growth_keeps_all) { keeps(2, 0, "{\"a\":12,\"ab\":\"the\",\"x\":\"a quick brown fox\"}", 1); }
@@ -281,8 +266,8 @@ TEST(test_reading_again_counts)
 {
     enum { LIMIT = 1 << 22, STEPS = 1 << 17, TOKENS = 300, TRIES = 40 };
     static const char text[] = "{\"type\":\"string\",\"pattern\":\"^(\\\\S+\\\\s*){1,2000}$\",\"maxLength\":9000}";
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, text, "compact", NULL);
-    samp_sampler *s = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g);
+    own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, text, "compact", NULL);
+    own_sampler *s = samp_init_grammar(vocab_index, g), *busy = samp_init_grammar(vocab_index, g);
     const sampi_matcher *m = (const sampi_matcher *)s->ctx;
     samp_grammar_usage stats = { 0 };
     uint32_t bits[N_MASK];
@@ -308,9 +293,6 @@ TEST(test_reading_again_counts)
     assert_ok(status);
     assert_true(n_tries > 1);
     assert_true(worst <= STEPS + 64 * TOKENS + LIMIT / 8);
-    samp_free(s);
-    samp_free(busy);
-    samp_grammar_free(g);
 }
 
 /* Requests in turns, some with hardly more memory than one mask needs: all masks are those of samplers without a limit;
@@ -326,7 +308,7 @@ TEST(test_full_under_load)
                   { 3, 120000, 8.0 }, { 3, 220000, 4.0 }, { 5, 320000, 15.0 }, { 5, 340000, 6.0 } };
     for (size_t load = 0; load < TEST_COUNT(loads); load++) {
         const size_t grammar = loads[load].grammar;
-        samp_grammar *g = grammar_of(grammar), *own = grammar_of(grammar);
+        own_grammar *g = grammar_of(grammar), *own = grammar_of(grammar);
         request r[REQUESTS];
         int64_t worst = 0, sum = 0, sum_alone = 0;
         double ratio = 0.0;
@@ -361,8 +343,6 @@ TEST(test_full_under_load)
         assert_true(ratio <= MOST);
         assert_true((double)sum <= loads[load].sum * (double)sum_alone);
         for (int i = 0; i < REQUESTS; i++) samp_free(r[i].s), samp_free(r[i].alone);
-        samp_grammar_free(g);
-        samp_grammar_free(own);
     }
 }
 
@@ -413,8 +393,8 @@ TEST(test_prepared_in_parts)
     size_t n_parts = 0, n_cut = 0;
     for (size_t i = 0; i < TEST_COUNT(shared); i++)
         for (size_t k = 0; k < 5 * TEST_COUNT(budgets); k++) {
-            samp_grammar *g = grammar_of(i), *own = grammar_of(i);
-            samp_sampler *s = samp_init_grammar(vocab_index, g), *alone = samp_init_grammar(vocab_index, own);
+            own_grammar *g = grammar_of(i), *own = grammar_of(i);
+            own_sampler *s = samp_init_grammar(vocab_index, g), *alone = samp_init_grammar(vocab_index, own);
             source rng = source_stream(100 * i + k);
             const int64_t budget = budgets[k % TEST_COUNT(budgets)];
             assert_ok(samp_set_rollback(s, 4));
@@ -450,10 +430,6 @@ TEST(test_prepared_in_parts)
                 assert_ok(samp_accept(s, token));
                 assert_ok(samp_accept(alone, token));
             }
-            samp_free(s);
-            samp_free(alone);
-            samp_grammar_free(g);
-            samp_grammar_free(own);
         }
     print_message("%zu parts, %zu masks of which a part was prepared\n", n_parts, n_cut);
     assert_true(n_cut > 200);
@@ -462,17 +438,14 @@ TEST(test_prepared_in_parts)
 /* What samp_grammar_prepare refuses; a lazy grammar that waits has nothing to prepare. */
 TEST(test_prepare_refuses)
 {
-    samp_grammar *g = grammar_of(0);
+    own_grammar *g = grammar_of(0);
     const char *words[] = { "the" };
-    samp_sampler *s = samp_init_grammar(vocab_index, g),
-                 *lazy = samp_init_grammar_lazy(vocab_index, g, words, 1, NULL, 0);
+    own_sampler *s = samp_init_grammar(vocab_index, g),
+                *lazy = samp_init_grammar_lazy(vocab_index, g, words, 1, NULL, 0);
     assert_status(samp_grammar_prepare(s, 0), SAMP_E_RANGE);
     assert_status(samp_grammar_prepare(s, -1), SAMP_E_RANGE);
     assert_num(samp_grammar_prepare(lazy, 1), 1);
     assert_num(samp_grammar_prepare(s, INT64_MAX), 1);
-    samp_free(s);
-    samp_free(lazy);
-    samp_grammar_free(g);
 }
 
 /* ---- masks made ahead ---- */
@@ -514,8 +487,8 @@ TEST(test_warm_masks_are_found)
     static const int64_t budgets[] = { 1 << 20, 1 << 10, 50 };
     for (size_t i = 0; i < TEST_COUNT(of); i++)
         for (size_t k = 0; k < TEST_COUNT(budgets); k++) {
-            samp_grammar *g = grammar_of(of[i].grammar), *own = grammar_of(of[i].grammar);
-            samp_sampler *s = samp_init_grammar(vocab_index, g), *alone = samp_init_grammar(vocab_index, own);
+            own_grammar *g = grammar_of(of[i].grammar), *own = grammar_of(of[i].grammar);
+            own_sampler *s = samp_init_grammar(vocab_index, g), *alone = samp_init_grammar(vocab_index, own);
             const int64_t ahead = warm_all(g, budgets[k]);
             int64_t steps = 0, steps_alone = 0;
             size_t n = 0;
@@ -536,10 +509,6 @@ TEST(test_warm_masks_are_found)
                           shared[of[i].grammar].text, (long long)ahead, (long long)steps, (long long)steps_alone);
             assert_true(steps * 3 < steps_alone);
             assert_num(samp_grammar_warm(vocab_index, g, 1), 0);
-            samp_free(s);
-            samp_free(alone);
-            samp_grammar_free(g);
-            samp_grammar_free(own);
         }
 }
 
@@ -551,8 +520,8 @@ TEST(test_warm_drops_nothing)
     static const size_t limits[] = { 100000, 140000, 200000, 400000, 1 << 20 };
     size_t n_full = 0;
     for (size_t i = 0; i < TEST_COUNT(limits); i++) {
-        samp_grammar *g = grammar_of(2);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = grammar_of(2);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         samp_grammar_usage before, now;
         assert_ok(samp_set_grammar_limits(s, limits[i], 1 << 24));
         (void)misses_in(s, text);
@@ -566,8 +535,6 @@ TEST(test_warm_drops_nothing)
         assert_true(now.n_entries >= before.n_entries);
         if (misses == 0) assert_num(misses_in(s, text), 0);
         n_full += misses > 0;
-        samp_free(s);
-        samp_grammar_free(g);
     }
     assert_true(n_full < TEST_COUNT(limits) - 1);
 }
@@ -575,16 +542,14 @@ TEST(test_warm_drops_nothing)
 /* What samp_grammar_warm refuses; with another index the work begins anew, also for an index that was given up. */
 TEST(test_warm_refuses)
 {
-    samp_grammar *g = grammar_of(0);
-    samp_vocab_index *other = samp_vocab_index_init(&small_vocabulary, NULL);
+    own_grammar *g = grammar_of(0);
+    own_index *other = samp_vocab_index_init(&small_vocabulary, NULL);
     assert_status((int)samp_grammar_warm(NULL, g, 1), SAMP_E_NULL);
     assert_status((int)samp_grammar_warm(vocab_index, NULL, 1), SAMP_E_NULL);
     assert_status((int)samp_grammar_warm(vocab_index, g, 0), SAMP_E_RANGE);
     assert_true(warm_all(g, INT64_MAX) > 0);
     assert_true(samp_grammar_warm(other, g, 1) > 0); /* stays unfinished, and is freed with the grammar */
     assert_true(warm_all(g, 1000) > 0);
-    samp_vocab_index_free(other);
-    samp_grammar_free(g);
 }
 
 int main(int argc, char **argv) { return test_main(argc, argv, make_index, free_index); }

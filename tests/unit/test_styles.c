@@ -244,7 +244,7 @@ TEST(test_texts)
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
-        samp_grammar *g = read_style(cases[i].style, cases[i].schema, "", &error);
+        own_grammar *g = read_style(cases[i].style, cases[i].schema, "", &error);
         if (!g) test_fail(__FILE__, __LINE__, "%s %s\n%s", cases[i].style, cases[i].schema, error.message);
         for (int k = 0; k < 8 && cases[i].good[k]; k++)
             if (test_fares(vocab_index, g, cases[i].good[k]) != 1)
@@ -253,7 +253,6 @@ TEST(test_texts)
         for (int k = 0; k < 9 && cases[i].bad[k]; k++)
             if (test_fares(vocab_index, g, cases[i].bad[k]) == 1)
                 test_fail(__FILE__, __LINE__, "%s %s\n%s is taken", cases[i].style, cases[i].schema, cases[i].bad[k]);
-        samp_grammar_free(g);
     }
 }
 
@@ -274,7 +273,7 @@ TEST(test_options)
                   { ",\"max_whitespace_cnt\":1", 1, 1, -1, 1 } };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
-        samp_grammar *g = read_style(
+        own_grammar *g = read_style(
             "qwen_xml", OF("\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"array\"}", ",\"required\":[\"a\",\"b\"]"),
             cases[i].options, &error);
         assert_non_null(g);
@@ -283,7 +282,6 @@ TEST(test_options)
         assert_num(test_fares(vocab_index, g, "\n" P("a", "\n1\n") "\n" P("b", "\n[1]\n") "\n"), cases[i].line);
         assert_num(test_fares(vocab_index, g, P("a", "1") "\n\n" P("b", "[1]")), cases[i].lines);
         assert_num(test_fares(vocab_index, g, P("a", "1") P("b", "[ 1]")), cases[i].json);
-        samp_grammar_free(g);
     }
 }
 
@@ -461,7 +459,7 @@ TEST(test_models)
         const int64_t n = samp_builtin_tag(cases[i].model, TOOLS, cases[i].options, text, sizeof text, &error);
         if (n < 0) test_fail(__FILE__, __LINE__, "%s: %d %s", cases[i].model, (int)n, error.message);
         assert_num(n, strlen(text));
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
         if (!g) test_fail(__FILE__, __LINE__, "%s: %s\n%s", cases[i].model, error.message, text);
         for (int k = 0; k < 4 && cases[i].good[k]; k++)
             if (test_fares(vocab_index, g, cases[i].good[k]) != 1)
@@ -471,7 +469,6 @@ TEST(test_models)
             if (test_fares(vocab_index, g, cases[i].bad[k]) == 1)
                 test_fail(__FILE__, __LINE__, "%s %s\n%s is taken", cases[i].model, cases[i].options,
                           cases[i].bad[k]);
-        samp_grammar_free(g);
     }
 }
 
@@ -813,8 +810,8 @@ TEST(test_random)
         schema.rng = document.rng = source_at(test_seed() + i);
         schema.n = 0;
         naive_say_schema(&schema, 2);
-        samp_grammar *g = read_style(s->name, schema.text, "", &error),
-                     *json = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema.text, NULL, NULL);
+        own_grammar *g = read_style(s->name, schema.text, "", &error),
+                    *json = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema.text, NULL, NULL);
         if (!g && error.status != SAMP_E_UNSUPPORTED && error.status != SAMP_E_EMPTY)
             test_fail(__FILE__, __LINE__, "%s %s: %s", s->name, schema.text, error.message);
         const bool counts = !g && strstr(error.message, "minProperties of names"); /* in JSON names are compared */
@@ -858,8 +855,6 @@ TEST(test_random)
             naive_value_free(&value);
         }
         naive_value_free(&is);
-        samp_grammar_free(g);
-        samp_grammar_free(json);
     }
     /* members that must break something may be taken in some orders only, as in JSON */
     assert_true(100 * n_missed < n_taken);

@@ -165,7 +165,7 @@ TEST(test_texts)
           { "x" } },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        samp_grammar *g = read_tags(cases[i].tags, NULL);
+        own_grammar *g = read_tags(cases[i].tags, NULL);
         for (int kind = 0; kind < 3; kind++) {
             const char *const *text = kind == 0 ? cases[i].good : kind == 1 ? cases[i].begun : cases[i].bad;
             const int want = kind == 0 ? 1 : kind == 1 ? 0 : -1;
@@ -174,7 +174,6 @@ TEST(test_texts)
                     test_fail(__FILE__, __LINE__, "%s\n\"%s\" is %d, not %d", cases[i].tags, text[k],
                               test_fares(vocab_index, g, text[k]), want);
         }
-        samp_grammar_free(g);
     }
 }
 
@@ -200,11 +199,10 @@ TEST(test_options)
         char format[512], text[600];
         snprintf(format, sizeof format, json, cases[i].order);
         snprintf(text, sizeof text, FORMAT("%s"), format);
-        samp_grammar *g = read_tags(text, cases[i].options);
+        own_grammar *g = read_tags(text, cases[i].options);
         assert_num(test_fares(vocab_index, g, "{\"a\":1,\"b\":2}"), cases[i].in_order);
         assert_num(test_fares(vocab_index, g, "{\"b\":2,\"a\":1}"), cases[i].other);
         assert_num(test_fares(vocab_index, g, "{\"a\": 1, \"b\": 2}"), cases[i].spaced);
-        samp_grammar_free(g);
     }
 }
 
@@ -380,7 +378,7 @@ TEST(test_counted_tokens)
             sprintf(text + n, most[part] < any_tokens ? "%d}" : "null}", most[part]);
         }
         strcat(text, "]}}");
-        samp_grammar *g = read_tags(text, NULL);
+        own_grammar *g = read_tags(text, NULL);
         samp_sampler *s = samp_init_grammar(vocab_index, g);
         samp_token tokens[41];
         for (n = 0; n < 40;) {
@@ -412,7 +410,6 @@ TEST(test_counted_tokens)
             }
         }
         samp_free(s);
-        samp_grammar_free(g);
     }
 }
 
@@ -444,8 +441,8 @@ TEST(test_excluded_tokens)
           { true, true } },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        samp_grammar *g = read_tags(cases[i].tags, NULL);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = read_tags(cases[i].tags, NULL);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         uint32_t bits[N_MASK];
         for (int round = 0; round < 2; round++) {
             assert_ok(samp_grammar_mask(s, bits));
@@ -462,8 +459,6 @@ TEST(test_excluded_tokens)
             if (round == 0) assert_ok(samp_accept(s, 'z'));
             if (round) assert_num(samp_grammar_is_complete(s), cases[i].more[1]);
         }
-        samp_free(s);
-        samp_grammar_free(g);
     }
 }
 
@@ -567,10 +562,9 @@ TEST(test_deep)
                                   "{\"type\":\"tag\",\"begin\":\"<\",\"end\":\">\",\"content\":");
         n += (size_t)snprintf(text + n, sizeof text - n, A);
         for (int i = 0; i <= depth; i++) n += (size_t)snprintf(text + n, sizeof text - n, "}");
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
         if (!g) assert_status(error.status, SAMP_E_RANGE);
         if (depth < 100) assert_non_null(g);
-        samp_grammar_free(g);
     }
 }
 
