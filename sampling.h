@@ -260,13 +260,13 @@
     4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35248 tags/models.h
     4646 kernels/contract.h              15753 rows/logprobs.h                 35497 grammar/grammars.h
     4732 kernels/scalar.h                15899 rows/support.h                  35565 peers/head.h
-    4936 kernels/llama_cpp/scalar.h      16045 rows/step.h                     35662 peers/values.h
-    4945 kernels/sets.h                  16062 run/apply.h                     36087 peers/llama_server.h
-    4994 kernels/vectors.h               16128 run/writing.h                   36156 peers/stops.h
-    5075 kernels/avx512.h                16228 run/arrays.h                    36202 peers/wishes.h
-    5158 kernels/avx2.h                  16316 run/walk.h                      36249 peers/fields.h
-    5220 kernels/sse2.h                  16424 run/again.h                     36515 peers/tables.h
-    5235 kernels/neon.h                  16496 run/finish.h                    36819 peers/requests.h
+    4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35662 peers/values.h
+    4945 kernels/sets.h                  16060 run/apply.h                     36087 peers/llama_server.h
+    4994 kernels/vectors.h               16126 run/writing.h                   36156 peers/stops.h
+    5075 kernels/avx512.h                16226 run/arrays.h                    36202 peers/wishes.h
+    5158 kernels/avx2.h                  16314 run/walk.h                      36249 peers/fields.h
+    5220 kernels/sse2.h                  16422 run/again.h                     36515 peers/tables.h
+    5235 kernels/neon.h                  16481 run/finish.h                    36819 peers/requests.h
     5256 kernels/wasm.h                  16521 run/draw.h                      37023 vocab/pieces.h
     5270 kernels/generic.h               16609 run/sample.h                    37183 vocab/tokenizer_json.h
     5290 kernels/shared.h                16744 run/explain.h                   37401 vocab/gguf.h
@@ -16015,11 +16015,10 @@ static SAMPI_COLD void sampi_row_one_support(const sampi_job *job, samp_token to
     support.out->mass = (double)support.mass;
 }
 
-/* Writes the processed log-probabilities and the support of a row from which `token` was drawn, if the job asks for
-   them; afterwards the row may have only its first tokens. */
+/* Writes the processed log-probabilities and the support of a row from which `token` was drawn; afterwards the row may
+   have only its first tokens. */
 static void sampi_row_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
 {
-    if (!job->logprobs) return;
     const sampi_sums sums = sampi_row_told(row);
     if (job->logprobs->support && sampi_row_selects_greedily(job->s))
         sampi_row_one_support(job, token, sampi_row_logit_left(row, token), &sums);
@@ -16031,7 +16030,6 @@ static void sampi_row_tell_row(const sampi_job *job, sampi_row *row, samp_token 
 /* The same of an array of candidates, which is no longer needed. */
 static void sampi_row_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
 {
-    if (!job->logprobs) return;
     const sampi_sums sums = sampi_sum(cur);
     const size_t at = sampi_find_candidate(cur, token);
     const float l = at < cur->size ? cur->data[at].logit : -INFINITY;
@@ -16458,39 +16456,26 @@ static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *
     return status;
 }
 
-/* Lets the chain accept a token that an array (cur) has, or if that is NULL a row, and writes its log-probabilities if
-   the job asks for them. */
-static int sampi_accept_token(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token token)
+/* Draws the token again by s, the chain's ras, from the row as it was given: *row, or if samplers of the chain forbid
+   tokens its array, *cur. */
+static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, sampi_row *row,
+                                       samp_token_data_array *cur, samp_token *token)
 {
-    const int status = job->accept ? samp_accept(&job->s->base, token) : SAMP_OK;
-    if (status) return status;
-    if (cur)
-        sampi_row_tell_array(job, cur, token);
-    else
-        sampi_row_tell_row(job, row, token);
-    return SAMP_OK;
-}
-
-/* Draws the token again by s, the chain's ras. */
-static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, samp_token *token)
-{
-    sampi_row row;
-    samp_token_data_array cur = { NULL, 0, -1, false };
-    int status = sampi_row_open_row(&row, job);
+    int status = sampi_row_open_row(row, job);
     if (!status && sampi_forbids(job->s)) {
-        cur = sampi_row_array(&row);
-        status = sampi_forbid_again(job->s, sampi_life_first_mask(job->s), &row, &cur);
-        if (!status) status = sampi_check(&cur);
+        *cur = sampi_row_array(row);
+        status = sampi_forbid_again(job->s, sampi_life_first_mask(job->s), row, cur);
+        if (!status) status = sampi_check(cur);
     }
     if (status) return status;
     s->at_ordinal |= SAMPI_RAS_AGAIN;
-    if (cur.data)
-        sampi_draw_envelope(s, &cur);
+    if (cur->data)
+        sampi_draw_envelope(s, cur);
     else
-        (void)sampi_fast_dist(&row, s);
+        (void)sampi_fast_dist(row, s);
     s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
-    *token = cur.data ? cur.data[cur.selected].id : row.token;
-    return sampi_accept_token(job, cur.data ? &cur : NULL, &row, *token);
+    *token = cur->data ? cur->data[cur->selected].id : row->token;
+    return SAMP_OK;
 }
 
 /* ---- src/run/finish.h ---- */
@@ -16498,14 +16483,29 @@ static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, s
   samp_sample and samp_draw return a token, or a negative status, for a row of logits. */
 
 /* Lets the chain accept the token that is selected in an array (cur), or if that is NULL in a row, and writes its
-   log-probabilities. row: as it was before the selection; log-probabilities are computed from it. */
+   log-probabilities if the job asks for them. row: as it was before the selection; log-probabilities are computed from
+   it, or for a token that is drawn again from the row as it was given. */
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token *token)
 {
+    sampi_row given;
+    samp_token_data_array all = { NULL, 0, -1, false };
+    int status = SAMP_OK;
     *token = cur ? sampi_row_replayed(job->s) : row->token;
     if (*token < 0 && cur) *token = cur->data[cur->selected].id;
     if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* from a custom sampler or a replay */
     sampi_sampler *ras = sampi_must_repeat(job->s, *token);
-    return ras ? sampi_draw_again(job, ras, token) : sampi_accept_token(job, cur, row, *token);
+    if (ras) {
+        status = sampi_draw_again(job, ras, &given, &all, token);
+        row = &given;
+        cur = all.data ? &all : NULL;
+    }
+    if (!status && job->accept) status = samp_accept(&job->s->base, *token);
+    if (status || !job->logprobs) return status;
+    if (cur)
+        sampi_row_tell_array(job, cur, *token);
+    else
+        sampi_row_tell_row(job, row, *token);
+    return SAMP_OK;
 }
 
 /* Finishes a draw: applies member[from] to member[n - 1] to an array, and accepts the selected token. */

@@ -118,11 +118,10 @@ static SAMPI_COLD void sampi_row_one_support(const sampi_job *job, samp_token to
     support.out->mass = (double)support.mass;
 }
 
-/* Writes the processed log-probabilities and the support of a row from which `token` was drawn, if the job asks for
-   them; afterwards the row may have only its first tokens. */
+/* Writes the processed log-probabilities and the support of a row from which `token` was drawn; afterwards the row may
+   have only its first tokens. */
 static void sampi_row_tell_row(const sampi_job *job, sampi_row *row, samp_token token)
 {
-    if (!job->logprobs) return;
     const sampi_sums sums = sampi_row_told(row);
     if (job->logprobs->support && sampi_row_selects_greedily(job->s))
         sampi_row_one_support(job, token, sampi_row_logit_left(row, token), &sums);
@@ -134,7 +133,6 @@ static void sampi_row_tell_row(const sampi_job *job, sampi_row *row, samp_token 
 /* The same of an array of candidates, which is no longer needed. */
 static void sampi_row_tell_array(const sampi_job *job, samp_token_data_array *cur, samp_token token)
 {
-    if (!job->logprobs) return;
     const sampi_sums sums = sampi_sum(cur);
     const size_t at = sampi_find_candidate(cur, token);
     const float l = at < cur->size ? cur->data[at].logit : -INFINITY;

@@ -38,38 +38,24 @@ static SAMPI_COLD int sampi_forbid_again(sampi_sampler *s, const sampi_sampler *
     return status;
 }
 
-/* Lets the chain accept a token that an array (cur) has, or if that is NULL a row, and writes its log-probabilities if
-   the job asks for them. If a custom sampler refuses the token, none is written, and the caller undoes the draw. */
-static int sampi_accept_token(const sampi_job *job, samp_token_data_array *cur, sampi_row *row, samp_token token)
+/* Draws the token again by s, the chain's ras, from the row as it was given: *row, or if samplers of the chain forbid
+   tokens its array, *cur. */
+static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, sampi_row *row,
+                                       samp_token_data_array *cur, samp_token *token)
 {
-    const int status = job->accept ? samp_accept(&job->s->base, token) : SAMP_OK;
-    if (status) return status;
-    if (cur)
-        sampi_row_tell_array(job, cur, token);
-    else
-        sampi_row_tell_row(job, row, token);
-    return SAMP_OK;
-}
-
-/* Draws the token again by s, the chain's ras. The log-probabilities are those of the row, not of what the chain has
-   left. */
-static SAMPI_COLD int sampi_draw_again(const sampi_job *job, sampi_sampler *s, samp_token *token)
-{
-    sampi_row row;
-    samp_token_data_array cur = { NULL, 0, -1, false };
-    int status = sampi_row_open_row(&row, job);
+    int status = sampi_row_open_row(row, job);
     if (!status && sampi_forbids(job->s)) {
-        cur = sampi_row_array(&row);
-        status = sampi_forbid_again(job->s, sampi_life_first_mask(job->s), &row, &cur);
-        if (!status) status = sampi_check(&cur);
+        *cur = sampi_row_array(row);
+        status = sampi_forbid_again(job->s, sampi_life_first_mask(job->s), row, cur);
+        if (!status) status = sampi_check(cur);
     }
     if (status) return status;
     s->at_ordinal |= SAMPI_RAS_AGAIN;
-    if (cur.data)
-        sampi_draw_envelope(s, &cur);
+    if (cur->data)
+        sampi_draw_envelope(s, cur);
     else
-        (void)sampi_fast_dist(&row, s);
+        (void)sampi_fast_dist(row, s);
     s->at_ordinal &= ~(uint32_t)SAMPI_RAS_AGAIN;
-    *token = cur.data ? cur.data[cur.selected].id : row.token;
-    return sampi_accept_token(job, cur.data ? &cur : NULL, &row, *token);
+    *token = cur->data ? cur->data[cur->selected].id : row->token;
+    return SAMP_OK;
 }
