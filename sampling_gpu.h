@@ -125,16 +125,16 @@
    both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2746 gpu/prefix.h                     5281 gpu/device.h
-     153 gpu/api.h                        3132 gpu/choosing.h                   5541 gpu/contexts.h
-     305 gpu/switches.h                   3220 gpu/ending.h                     5709 gpu/steps.h
-     371 gpu/records.h                    3370 gpu/answers.h                    5799 gpu/where.h
-     646 gpu/ptx.h                        4135 samplers/plans.h                 5964 gpu/sending.h
-     704 gpu/elements.h                   4397 gpu/users.h                      6232 gpu/batch.h
-     957 gpu/passes.h                     4493 gpu/logprobs.h                   6529 gpu/results.h
-    1754 gpu/list.h                       4645 gpu/short.h                      6812 gpu/canary.h
-    2392 gpu/left.h                       4817 gpu/advance.h
-    2623 gpu/done.h                       5062 gpu/shapes.h
+       2 gpu/opening.h                    2730 gpu/prefix.h                     5179 gpu/device.h
+     153 gpu/api.h                        3117 gpu/choosing.h                   5439 gpu/contexts.h
+     305 gpu/switches.h                   3205 gpu/ending.h                     5607 gpu/steps.h
+     370 gpu/records.h                    3355 gpu/answers.h                    5697 gpu/where.h
+     644 gpu/ptx.h                        4058 samplers/plans.h                 5862 gpu/sending.h
+     717 gpu/elements.h                   4320 gpu/users.h                      6130 gpu/batch.h
+     969 gpu/passes.h                     4416 gpu/logprobs.h                   6427 gpu/results.h
+    1766 gpu/list.h                       4568 gpu/short.h                      6710 gpu/canary.h
+    2406 gpu/left.h                       4712 gpu/advance.h
+    2607 gpu/done.h                       4961 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -361,7 +361,6 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
-#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched in */
 #define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
 #define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
@@ -634,7 +633,6 @@ typedef struct sampi_gpu_args {
     uint64_t *time, *winner;    /* [teams * 32] gumbel: the best time of a lane, as bits, and its token's key */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] the histogram */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
-    float *fold;                /* [rows][SAMPI_FOLD] maxima of maxima: see sampi_gpu_fold */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] ids for a user's sampler */
     float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] its logits and p */
     uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see given_from in the state */
@@ -645,8 +643,8 @@ typedef struct sampi_gpu_args {
 
 /* ---- src/gpu/ptx.h ---- */
 /* ====================================================================================================== >>ptx
-  What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a barrier of a
-     warp, the number of a lane, and a lane's value read by another. */
+  What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a load that
+     acquires, a barrier of a warp, the number of a lane, and a lane's value read by another. */
 
 #if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
 #define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
@@ -664,6 +662,21 @@ static void sampi_gpu_fence(void)
         SAMPI_PTX("bar.warp.sync 0xffffffff;\n\tfence.acq_rel.gpu;" ::: "memory");
     else
         __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+/* Returns a counter that teams share. */
+static uint32_t sampi_gpu_look(uint32_t *x)
+{
+    uint32_t value = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("ld.acquire.gpu.u32 %0, [%1];\n\tshfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;\n\t"
+                  "bar.warp.sync 0xffffffff;"
+                  : "=r"(value)
+                  : "r"(x)
+                  : "memory");
+    else
+        value = __atomic_load_n(x, __ATOMIC_ACQUIRE);
+    return value;
 }
 
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
@@ -707,7 +720,6 @@ SAMPI_INLINE uint32_t sampi_gpu_count_bits(uint32_t x)
 
 /* Adds to a counter that teams share; returns its old value. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
-static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 /* Whether all n teams have arrived, and no other team has seen that before: then the counter is 0 again. */
 static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
 {
@@ -1269,8 +1281,8 @@ SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, i
 }
 
 /* Adds a token to its bucket of the row's histogram. */
-static void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search, float max,
-                                    uint64_t key)
+SAMPI_INLINE void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search,
+                                          float max, uint64_t key)
 {
     const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
     const size_t at = row * SAMPI_BUCKETS + sampi_gpu_bucket(search, max, code);
@@ -1568,7 +1580,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 /* Computes the envelope's sum of each group of 1024 tokens from those of its cells. */
-static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+static SAMPI_CALLED void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint64_t *sum = a->sum + row * a->groups;
@@ -2075,56 +2087,58 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP)    /* up to so many codes are each compared with all others: two per lane */
+#define SAMPI_GPU_ONE ((uint64_t)1 << 48) /* a token, beside its weight: 64 weights of at most 2^40 are less */
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
-   number if w is NULL; UINT64_MAX if no code does. */
-SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
+/* Computes, for each x [64], the sum of y over all x up to it, of the first n (a multiple of eight). */
+static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y, uint32_t n, uint64_t *upto)
 {
-    uint64_t end = UINT64_MAX;
-    SAMPI_SIMD(reduction(min : end))
+    SAMPI_SIMD()
     SAMPI_LANES
     {
-        const uint32_t i = (uint32_t)lane, j = SAMPI_WARP + (uint32_t)lane;
-        const uint64_t a = i < n ? code[i] : UINT64_MAX, b = j < n ? code[j] : UINT64_MAX;
-        const uint64_t *c = code, *q = w, *behind = code + n;
+        const uint64_t a = x[lane], b = x[SAMPI_WARP + lane], *c = x, *d = y, *behind = x + n;
         uint64_t sum_a = 0, sum_b = 0;
-        for (; c < behind; c += 8) {
-            uint64_t x[8], y[8];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) x[k] = c[k];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = w ? q[k] : 1;
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_AT_ONCE(8, y);
+        for (; c < behind; c += 8, d += 8) {
+            uint64_t p[8], q[8];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) p[k] = c[k];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) q[k] = d[k];
+            SAMPI_AT_ONCE(8, p);
+            SAMPI_AT_ONCE(8, q);
             SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
             {
-                sum_a += y[k] & sampi_gpu_mask(x[k] <= a);
-                sum_b += y[k] & sampi_gpu_mask(x[k] <= b);
+                sum_a += q[k] & sampi_gpu_mask(p[k] <= a);
+                sum_b += q[k] & sampi_gpu_mask(p[k] <= b);
             }
-            if (w) q += 8;
         }
-        /* UINT64_MAX is not a token's code: it means that nothing was found */
-        const uint64_t found_a = a | sampi_gpu_mask(sum_a < least), found_b = b | sampi_gpu_mask(sum_b < least);
-        end = found_a < end ? found_a : end;
-        end = found_b < end ? found_b : end;
+        upto[lane] = sum_a;
+        upto[SAMPI_WARP + lane] = sum_b;
     }
-    return end;
 }
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
-   UINT64_MAX if no code does. */
-static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+   UINT64_MAX, which is not a token's code, if no code does. */
+static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count,
+                                               uint64_t *upto)
 {
-    uint64_t end = 0, other;
+    uint64_t end = UINT64_MAX;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < ((n + 7) & ~(uint32_t)7); i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
-        code[i] = UINT64_MAX;
-        w[i] = 0;
+        if (i < n)
+            w[i] += SAMPI_GPU_ONE;
+        else
+            code[i] = UINT64_MAX, w[i] = 0;
     }
-    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has at least one token */
-    if (count <= 1) return end;
-    other = sampi_gpu_few_reach(code, NULL, n, count);
-    return other > end ? other : end;
+    sampi_gpu_pairs(code, w, (n + 7) & ~(uint32_t)7, upto);
+    SAMPI_SIMD(reduction(min : end))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
+    {
+        const bool reached = ((upto[i] & (SAMPI_GPU_ONE - 1)) >= mass) & (upto[i] >> 48 >= count);
+        const uint64_t x = code[i] | sampi_gpu_mask(!reached);
+        end = x < end ? x : end;
+        w[i] &= SAMPI_GPU_ONE - 1;
+    }
+    return end;
 }
 
 /* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
@@ -2258,7 +2272,7 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
    UINT64_MAX, which is not a token's code, if the whole list has less. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
-    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
+    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
     sampi_gpu_between in;
     sampi_gpu_list_span(h, n, &in);
     uint32_t upto = (uint32_t)in.count;
@@ -2269,7 +2283,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
     if (upto > SAMPI_GPU_FEW) return in.hi; /* these tokens share one code */
     sampi_gpu_take_few(h, n, &in, part, few, few_w);
-    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
+    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count, few_w + SAMPI_GPU_FEW);
 }
 
 /* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole eights. */
@@ -2453,31 +2467,6 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD (512) maxima. */
-static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        float m[SAMPI_FOLD / SAMPI_WARP];
-        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) m[i] = -INFINITY;
-        for (uint32_t from = 0; from < n; from += 2 * SAMPI_FOLD) {
-            float x[32];
-            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
-            {
-                x[i] = part[sampi_gpu_min_of(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
-            }
-            SAMPI_AT_ONCE(32, x);
-            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* each part counts once */
-            {
-                x[i] = from + i * SAMPI_WARP + (uint32_t)lane < n ? x[i] : -INFINITY;
-            }
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m[i % 16] = x[i] > m[i % 16] ? x[i] : m[i % 16];
-        }
-        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) fold[i * SAMPI_WARP + lane] = m[i];
-    }
-}
-
 /* Returns how many of n maxima reach a, b and c, as three fields of 21 bits: one step of find_floor's search. */
 static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, float b, float c)
 {
@@ -2531,11 +2520,6 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     /* there are fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
-    if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
-        float *fold = a->fold + h->row * SAMPI_FOLD;
-        sampi_gpu_fold(part, n, fold);
-        part = fold, n = SAMPI_FOLD;
-    }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1;
     const int32_t smallest = sampi_gpu_smallest_part(part, n);
     /* all parts reach the smallest, so the search begins there */
@@ -3034,6 +3018,7 @@ static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
     if (!fits && search->lo == search->hi) return SAMPI_GPU_DECLINED;
     if (!fits || !by_score) sampi_gpu_take_bucket(h);
     if (!fits) return sampi_gpu_ask_bucket(h);
+    sampi_gpu_meet(st);
     search->stage = SAMPI_SEARCH_LIST;
     if (by_score) {
         sampi_gpu_list_codes(h, true, true);
@@ -3753,87 +3738,26 @@ static int sampi_gpu_settle(sampi_gpu_row *h)
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
-/* Sums from which an entropy is computed, of the tokens before a place in the order. */
-typedef struct sampi_gpu_running {
-    uint64_t z, s;
-} sampi_gpu_running;
-
-/* Computes the running sums of n <= 32 numbers (of tokens, or of consecutive pieces), which begin at `before`: upto
-   [32], one per lane. */
-static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
+/* Replaces n numbers by their running sums: each lane sums a piece, and then begins with the sum of those before it.
+   part [32] is scratch. */
+static SAMPI_CALLED void sampi_gpu_run_up(uint64_t *x, uint32_t n, uint64_t *part)
 {
+    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint64_t x[SAMPI_WARP], sum = before;
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[sampi_gpu_min_of(k, n - 1)];
-        SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sum += x[k] & sampi_gpu_mask(k <= lane);
-        upto[lane] = sum;
-    }
-}
-
-/* Returns the sum of the first n numbers. */
-static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32_t n)
-{
-    uint64_t sum = 0;
-    SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += part[i];
-    return sum;
-}
-
-/* Returns the first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none has.
-   */
-static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
-{
-    uint32_t first = n;
-    SAMPI_SIMD(reduction(min : first))
-    SAMPI_LANES
-    {
-        const double mass = (double)upto[lane],
-                     entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
-        first = (((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first)) ? (uint32_t)lane : first;
-    }
-    return first;
-}
-
-/* Returns the first of n tokens or pieces with which the entropy of all up to it exceeds `most`; n if none does. */
-static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
-                                                   sampi_gpu_running *sums, uint64_t *upto)
-{
-    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the loops' barriers, because lanes
-                                                        share the sums */
-    sampi_gpu_run_up(z, n, old_z, upto);
-    sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
-    const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
-    const uint64_t more_z = sampi_gpu_sum_of_first(z, first), more_s = sampi_gpu_sum_of_first(s, first);
-    sums->z = old_z + more_z, sums->s = old_s + more_s;
-    return first;
-}
-
-/* Writes the weights of the sorted keys to `wide`, and their terms of the entropy's sum to `code`, instead of the keys;
-   then sums both over 32 pieces of `each` tokens. */
-static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
-                                                uint64_t *part_s)
-{
-    const uint32_t n = h->st->n_list;
-    const float max = h->st->max;
-    uint64_t *w = h->wide, *weighted = h->code;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const float l = sampi_gpu_logit(weighted[i]);
-        w[i] = sampi_weight(max, l);
-        weighted[i] = sampi_weighted(w[i], max, l);
+        const uint32_t first = (uint32_t)lane * each;
+        uint64_t sum = 0;
+        for (uint32_t i = first; i < sampi_gpu_min_of(first + each, n); i++) sum += x[i];
+        part[lane] = sum;
     }
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint64_t z = 0, s = 0;
-        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++)
-            z += w[i], s += weighted[i];
-        part_z[lane] = z;
-        part_s[lane] = s;
+        const uint32_t first = (uint32_t)lane * each;
+        uint64_t run = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) run += part[k] & sampi_gpu_mask(k < lane);
+        for (uint32_t i = first; i < sampi_gpu_min_of(first + each, n); i++) run += x[i], x[i] = run;
     }
 }
 
@@ -3841,27 +3765,26 @@ static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_
    never does. */
 static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
-    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
-    const double nearly = sampi_add_to_product64(most, -1e-12);
-    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
-    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
-    sampi_gpu_weigh_pieces(h, each, part_z, part_s);
-    sampi_gpu_running sums = { 0, 0 };
-    const uint32_t piece = sampi_gpu_first_above(part_z, part_s, pieces, nearly, &sums, scratch);
-    const uint32_t upto = sampi_gpu_min_of((piece + 1) * each, n);
-    uint32_t keep = sampi_gpu_min_of(piece * each, n);
-    while (keep < upto) {
-        const uint32_t m = sampi_gpu_min_of(upto - keep, SAMPI_WARP);
-        const uint32_t first = sampi_gpu_first_above(w + keep, weighted + keep, m, nearly, &sums, scratch);
-        keep += first;
-        if (first < m) break;
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    uint64_t *z = h->wide, *s = h->code;
+    uint32_t first = n;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const float l = sampi_gpu_logit(s[i]);
+        z[i] = sampi_weight(max, l);
+        s[i] = sampi_weighted(z[i], max, l);
     }
-    uint64_t z = sums.z, s = sums.s;
-    for (; keep < n; keep++) { /* the first token is kept whatever its computed entropy */
-        z += w[keep], s += weighted[keep];
-        if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
+    sampi_gpu_run_up(z, n, sampi_gpu_spare(h));
+    sampi_gpu_run_up(s, n, sampi_gpu_spare(h));
+    SAMPI_SIMD(reduction(min : first))
+    SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const double mass = (double)z[i];
+        first = (sampi_entropy_of(mass, (double)s[i], mass) > most) & (i < first) ? i : first;
     }
-    return keep;
+    return first;
 }
 
 /* Finds min_k's cliff of the sorted keys: the smallest i for which the fall after the first i tokens, divided by i, is
@@ -4646,41 +4569,13 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 /* ---- the short way ----
   The end of a chain on few tokens: top_k, top_p, temperatures and a draw, in one function with three small loops. */
 
-enum { SAMPI_GPU_SHORT = 2 * SAMPI_WARP }; /* tokens, two per lane */
-#define SAMPI_GPU_ONE ((uint64_t)1 << 48)  /* a token, beside its weight: 64 weights of at most 2^40 are less */
-
-/* Computes, for each x [64], the sum of y over all x up to it, of the first n (a multiple of eight). */
-static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y, uint32_t n, uint64_t *upto)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        const uint64_t a = x[lane], b = x[SAMPI_WARP + lane], *c = x, *d = y, *behind = x + n;
-        uint64_t sum_a = 0, sum_b = 0;
-        for (; c < behind; c += 8, d += 8) {
-            uint64_t p[8], q[8];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) p[k] = c[k];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) q[k] = d[k];
-            SAMPI_AT_ONCE(8, p);
-            SAMPI_AT_ONCE(8, q);
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
-            {
-                sum_a += q[k] & sampi_gpu_mask(p[k] <= a);
-                sum_b += q[k] & sampi_gpu_mask(p[k] <= b);
-            }
-        }
-        upto[lane] = sum_a;
-        upto[SAMPI_WARP + lane] = sum_b;
-    }
-}
-
 /* Whether the rest of the chain can go the short way: all tokens that can still be chosen are in the list. */
 static bool sampi_gpu_is_short(const sampi_gpu_here *h)
 {
     const sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at];
     if (st->at < h->job->short_from || !st->max_known || st->memory.phase) return false;
-    if (st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
+    if (st->n_list > SAMPI_GPU_FEW || st->n_list == 0) return false;
     return st->complete || (st->listed && step->kind == SAMPI_TOP_K && (uint32_t)step->u.top_k.k <= st->n_list);
 }
 
@@ -4691,7 +4586,7 @@ static void sampi_gpu_short_begin(const sampi_gpu_here *h)
     const uint32_t n = h->st->n_list;
     uint64_t *code = h->code, *y = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t key = item[sampi_gpu_min_of(i, n - 1)].key;
         code[i] = i < n ? ~key : UINT64_MAX;
@@ -4704,7 +4599,7 @@ static void sampi_gpu_short_sums(const sampi_gpu_here *h, bool weighing, uint32_
 {
     uint64_t *code = h->code, *y = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t there = sampi_gpu_mask(code[i] != UINT64_MAX);
         const uint64_t w = weighing ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
@@ -4720,14 +4615,14 @@ static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *s
     uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
     if (by_mass) {
         SAMPI_SIMD(reduction(+ : z))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
             z += y[i] & (SAMPI_GPU_ONE - 1) & sampi_gpu_mask(code[i] != UINT64_MAX);
     }
     const uint64_t mass = by_mass ? sampi_mass_of(sampi_share(step->u.cut.p), z) : 0;
     const uint64_t least = by_mass ? step->u.cut.min_keep : (uint64_t)step->u.top_k.k;
     const uint64_t count = least ? least : 1;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t before = upto[i] - y[i];
         const bool stays = ((before & (SAMPI_GPU_ONE - 1)) < mass) | (before >> 48 < count);
@@ -4740,7 +4635,7 @@ static float sampi_gpu_short_scale(const sampi_gpu_here *h, float factor, float 
 {
     uint64_t *code = h->code;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t key = ~code[i];
         const uint64_t scaled = ~sampi_gpu_key(sampi_gpu_finite(sampi_roundf(sampi_gpu_logit(key) * factor)),
@@ -4755,7 +4650,7 @@ SAMPI_INLINE uint64_t sampi_gpu_short_find(const uint64_t *code, const uint64_t 
 {
     uint64_t found = UINT64_MAX;
     SAMPI_SIMD(reduction(min : found))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t x = code[i] | sampi_gpu_mask(upto[i] <= t);
         found = x < found ? x : found;
@@ -4769,7 +4664,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_short_draw(const sampi_gpu_here *h, const
 {
     uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), total = 0, random[2];
     SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t key = ~code[i], there = sampi_gpu_mask(key != 0);
         y[i] = sampi_envelope(max, sampi_gpu_logit(key)) & there;
@@ -5012,41 +4907,45 @@ static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows *
 /* Runs a team's passes over its row, as long as one can begin. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
-    const bool leads = team >= a->n_rows * a->splits;
-    const size_t row = leads ? team - a->n_rows * a->splits : team / a->splits;
-    const uint32_t split = leads ? a->splits : team % a->splits;
-    const bool first = a->leaders ? leads : split == 0;
+    /* copies, as the loads that wait empty the cache */
+    const uint32_t batch = a->batch, splits = a->splits, wait = a->wait;
+    const bool leads = team >= a->n_rows * splits;
+    const size_t row = leads ? team - a->n_rows * splits : team / splits;
+    const uint32_t split = leads ? splits : team % splits;
+    const bool first = wait && (a->leaders ? leads : split == 0);
+    const sampi_gpu_result *result = &a->result[row];
+    uint64_t done = a->done[team];
     sampi_gpu_state *st = &a->state[row];
-    uint32_t waited = 0;
-    for (;;) {
-        const uint32_t epoch = sampi_gpu_peek(&st->epoch);
-        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = leads ? mark : a->done[team];
-        if (leads && a->result[row].batch == a->batch) return;
-        if (!leads && done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (done != mark) { /* else it did this pass in an earlier launch, and another may advance the row now */
-            if (a->result[row].batch == a->batch) return;
+    uint32_t waited = 0, epoch = sampi_gpu_look(&st->epoch);
+    for (uint32_t next = epoch;; epoch = next) {
+        const uint64_t mark = (uint64_t)batch << 32 | (uint32_t)(epoch + 1);
+        /* else it did this pass in an earlier launch, and another may advance the row now */
+        if ((leads || done != mark) && result->batch == batch) return;
+        if (!leads && done != mark) {
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
             sampi_gpu_add(&st->arrived, 1);
-            a->done[team] = mark; /* all lanes have read it: there was a barrier */
+            a->done[team] = done = mark; /* all lanes have read it: there was a barrier */
         }
-        if (first && a->wait)
-            while (sampi_gpu_peek(&st->arrived) != a->splits)
-                if (++waited > a->wait) return;
-        if ((first || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
-            sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
+        if (first) {
+            while (sampi_gpu_look(&st->arrived) != splits)
+                if (++waited > wait) return;
+            sampi_gpu_add(&st->arrived, 0 - splits);
+        }
+        if (first || (!wait && sampi_gpu_claim(&st->arrived, splits))) {
+            if (!first) sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_advance(a, row);
             sampi_gpu_meet(st);
             sampi_gpu_fence(); /* the other teams see the new state before the epoch */
             sampi_gpu_add(&st->epoch, 1);
-            waited = 0;
-            if (a->wait || a->splits == 1) continue;
+            waited = 0, next = epoch + 1;
+            if (wait || splits == 1) continue;
         }
-        if (a->wait == 0) return; /* the other teams run later, or in the next launch */
-        while (sampi_gpu_peek(&st->epoch) == epoch)
-            if (++waited > a->wait) return;
+        if (wait == 0) return; /* the other teams run later, or in the next launch */
+        while ((next = sampi_gpu_look(&st->epoch)) == epoch)
+            if (++waited > wait) return;
     }
 }
 
@@ -5247,7 +5146,6 @@ static size_t sampi_gpu_layout(samp_gpu *gpu, char *base)
     SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
-    SAMPI_RESERVE(fold, float, rows *SAMPI_FOLD);
     SAMPI_RESERVE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(window, int32_t, rows * SAMPI_RULES);
@@ -5408,7 +5306,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
     if (team >= n) return;
     sampi_gpu_add(&counter[0], 1);
     for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-        if (sampi_gpu_peek(&counter[0]) >= n) {
+        if (sampi_gpu_look(&counter[0]) >= n) {
             sampi_gpu_add(&counter[1], 1);
             return;
         }
@@ -5472,12 +5370,12 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
     for (; limit > 1 && !gpu->wait; limit /= 2) {
         memset(counter, 0, sizeof counter);
         counter[2] = limit;
-        if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
+        if (sampi_gpu_put(gpu, gpu->args.cell, counter, sizeof counter)) return SAMP_E_DEVICE;
         sampi_gpu_bound = NULL;
-        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
+        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.cell;
 #pragma omp target update to(sampi_gpu_bound, sampi_gpu_probe_counters) device(device)
         sampi_gpu_kernel(device);
-        if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
+        if (sampi_gpu_get(gpu, counter, gpu->args.cell, sizeof counter)) return SAMP_E_DEVICE;
         if (counter[3] < limit) limit = counter[3];
         gpu->teams = limit;
         if (limit && counter[1] == limit) gpu->wait = SAMP_GPU_WAIT;
@@ -6918,12 +6816,12 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
     for (uint32_t k = 0; k < SAMPI_CANARY_RANDOM; k++) sampi_random_bits(k << 30, k, 3, k, y + 2 * k);
 }
 
-/* Runs sampi_canary_compute on the device. A context without rows lends the memory of its buckets. */
+/* Runs sampi_canary_compute on the device. A context without rows lends the memory of its cells and buckets. */
 static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y)
 {
     const size_t n_x = SAMPI_CANARY_ARGUMENTS * sizeof *x;
     const size_t n_y = SAMPI_CANARY_VALUES * sizeof *y;
-    float *from = gpu->args.fold;
+    float *from = gpu->args.cell;
     uint64_t *to = gpu->args.mass;
     if (sampi_gpu_put(gpu, from, x, n_x)) return SAMP_E_DEVICE;
 #if SAMPI_OFFLOAD

@@ -203,52 +203,56 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows * (a->splits + a->leaders); }
 
 /* Runs a team's passes over its row, as long as one can begin. How teams wait: a team does its part of
-   the pass, fences, and adds 1 to `arrived`. When all have, one team claims the row (it sets `arrived` to 0 by a
-   comparison, so there is one), fences, so that it sees what the others have written, advances the row, fences, and
+   the pass, fences, and adds 1 to `arrived`. When all have, one team sets `arrived` to 0, advances the row, fences, and
    raises the epoch. If teams wait, that is the row's leader, which does nothing else, or the row's first team; either
-   is mostly on the same multiprocessor in each batch. Else it is the last one to arrive. The others wait for the epoch,
-   fence, and read the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that
+   is mostly on the same multiprocessor in each batch. Else it is the last one to arrive, which claims the row by a
+   comparison, so that there is one, and fences, to see what the others have written. The others wait for the epoch, and
+   read the new state. So the state has one writer at a time, and no lock. done [team] is the last pass that
    a team has done. A team that stops waiting, or whose kernel ends after each pass, runs again in another launch, and
    must not do its part twice. The mark includes the batch, because an earlier row of the same number may have had the
    same epoch. A result of this batch ends the row for every team that sees it; no team writes one before this team has
    arrived. A row's only team does not wait, and runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
-    const bool leads = team >= a->n_rows * a->splits;
-    const size_t row = leads ? team - a->n_rows * a->splits : team / a->splits;
-    const uint32_t split = leads ? a->splits : team % a->splits;
-    const bool first = a->leaders ? leads : split == 0;
+    /* copies, as the loads that wait empty the cache */
+    const uint32_t batch = a->batch, splits = a->splits, wait = a->wait;
+    const bool leads = team >= a->n_rows * splits;
+    const size_t row = leads ? team - a->n_rows * splits : team / splits;
+    const uint32_t split = leads ? splits : team % splits;
+    const bool first = wait && (a->leaders ? leads : split == 0);
+    const sampi_gpu_result *result = &a->result[row];
+    uint64_t done = a->done[team];
     sampi_gpu_state *st = &a->state[row];
-    uint32_t waited = 0;
-    for (;;) {
-        const uint32_t epoch = sampi_gpu_peek(&st->epoch);
-        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = leads ? mark : a->done[team];
-        if (leads && a->result[row].batch == a->batch) return;
-        if (!leads && done >> 32 == a->batch) sampi_gpu_fence(); /* else no pass has ended since the launch */
-        if (done != mark) { /* else it did this pass in an earlier launch, and another may advance the row now */
-            if (a->result[row].batch == a->batch) return;
+    uint32_t waited = 0, epoch = sampi_gpu_look(&st->epoch);
+    for (uint32_t next = epoch;; epoch = next) {
+        const uint64_t mark = (uint64_t)batch << 32 | (uint32_t)(epoch + 1);
+        /* else it did this pass in an earlier launch, and another may advance the row now */
+        if ((leads || done != mark) && result->batch == batch) return;
+        if (!leads && done != mark) {
             sampi_gpu_bring_near(a, row);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
             sampi_gpu_add(&st->arrived, 1);
-            a->done[team] = mark; /* all lanes have read it: there was a barrier */
+            a->done[team] = done = mark; /* all lanes have read it: there was a barrier */
         }
-        if (first && a->wait)
-            while (sampi_gpu_peek(&st->arrived) != a->splits)
-                if (++waited > a->wait) return;
-        if ((first || !a->wait) && sampi_gpu_claim(&st->arrived, a->splits)) {
-            sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
+        if (first) {
+            while (sampi_gpu_look(&st->arrived) != splits)
+                if (++waited > wait) return;
+            sampi_gpu_add(&st->arrived, 0 - splits);
+        }
+        if (first || (!wait && sampi_gpu_claim(&st->arrived, splits))) {
+            if (!first) sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
             sampi_gpu_bring_near(a, row);
             sampi_gpu_advance(a, row);
             sampi_gpu_meet(st);
             sampi_gpu_fence(); /* the other teams see the new state before the epoch */
             sampi_gpu_add(&st->epoch, 1);
-            waited = 0;
-            if (a->wait || a->splits == 1) continue;
+            waited = 0, next = epoch + 1;
+            if (wait || splits == 1) continue;
         }
-        if (a->wait == 0) return; /* the other teams run later, or in the next launch */
-        while (sampi_gpu_peek(&st->epoch) == epoch)
-            if (++waited > a->wait) return;
+        if (wait == 0) return; /* the other teams run later, or in the next launch */
+        while ((next = sampi_gpu_look(&st->epoch)) == epoch)
+            if (++waited > wait) return;
     }
 }
 

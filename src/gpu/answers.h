@@ -404,119 +404,53 @@ static int sampi_gpu_settle(sampi_gpu_row *h)
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
-/* Sums from which an entropy is computed, of the tokens before a place in the order. */
-typedef struct sampi_gpu_running {
-    uint64_t z, s;
-} sampi_gpu_running;
-
-/* Computes the running sums of n <= 32 numbers (of tokens, or of consecutive pieces), which begin at `before`: upto
-   [32], one per lane. It is a function of its own because gcc 12's device compiler gives too little stack to a function
-   with arrays and a call in a lane; it has one array because the device's stack is short. */
-static SAMPI_CALLED void sampi_gpu_run_up(const uint64_t *part, uint32_t n, uint64_t before, uint64_t *upto)
+/* Replaces n numbers by their running sums: each lane sums a piece, and then begins with the sum of those before it.
+   part [32] is scratch. */
+static SAMPI_CALLED void sampi_gpu_run_up(uint64_t *x, uint32_t n, uint64_t *part)
 {
+    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint64_t x[SAMPI_WARP], sum = before;
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[sampi_gpu_min_of(k, n - 1)];
-        SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sum += x[k] & sampi_gpu_mask(k <= lane);
-        upto[lane] = sum;
-    }
-}
-
-/* Returns the sum of the first n numbers. */
-static SAMPI_CALLED uint64_t sampi_gpu_sum_of_first(const uint64_t *part, uint32_t n)
-{
-    uint64_t sum = 0;
-    SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += part[i];
-    return sum;
-}
-
-/* Returns the first of n <= 32 places whose running sums, upto [2 * 32], have an entropy above `most`; n if none
-   has. */
-static SAMPI_CALLED uint32_t sampi_gpu_entropy_above(const uint64_t *upto, uint32_t n, double most)
-{
-    uint32_t first = n;
-    SAMPI_SIMD(reduction(min : first))
-    SAMPI_LANES
-    {
-        const double mass = (double)upto[lane],
-                     entropy = sampi_entropy_of(mass, (double)upto[SAMPI_WARP + lane], mass);
-        first = (((uint32_t)lane < n) & (entropy > most) & ((uint32_t)lane < first)) ? (uint32_t)lane : first;
-    }
-    return first;
-}
-
-/* Returns the first of n tokens or pieces with which the entropy of all up to it exceeds `most`; n if none does. Those
-   before it are added to *sums. */
-static SAMPI_CALLED uint32_t sampi_gpu_first_above(const uint64_t *z, const uint64_t *s, uint32_t n, double most,
-                                                   sampi_gpu_running *sums, uint64_t *upto)
-{
-    const uint64_t old_z = sums->z, old_s = sums->s; /* read before the loops' barriers, because lanes
-                                                        share the sums */
-    sampi_gpu_run_up(z, n, old_z, upto);
-    sampi_gpu_run_up(s, n, old_s, upto + SAMPI_WARP);
-    const uint32_t first = sampi_gpu_entropy_above(upto, n, most);
-    const uint64_t more_z = sampi_gpu_sum_of_first(z, first), more_s = sampi_gpu_sum_of_first(s, first);
-    sums->z = old_z + more_z, sums->s = old_s + more_s;
-    return first;
-}
-
-/* Writes the weights of the sorted keys to `wide`, and their terms of the entropy's sum to `code`, instead of the keys;
-   then sums both over 32 pieces of `each` tokens. */
-static SAMPI_CALLED void sampi_gpu_weigh_pieces(const sampi_gpu_here *h, uint32_t each, uint64_t *part_z,
-                                                uint64_t *part_s)
-{
-    const uint32_t n = h->st->n_list;
-    const float max = h->st->max;
-    uint64_t *w = h->wide, *weighted = h->code;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const float l = sampi_gpu_logit(weighted[i]);
-        w[i] = sampi_weight(max, l);
-        weighted[i] = sampi_weighted(w[i], max, l);
+        const uint32_t first = (uint32_t)lane * each;
+        uint64_t sum = 0;
+        for (uint32_t i = first; i < sampi_gpu_min_of(first + each, n); i++) sum += x[i];
+        part[lane] = sum;
     }
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint64_t z = 0, s = 0;
-        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++)
-            z += w[i], s += weighted[i];
-        part_z[lane] = z;
-        part_s[lane] = s;
+        const uint32_t first = (uint32_t)lane * each;
+        uint64_t run = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) run += part[k] & sampi_gpu_mask(k < lane);
+        for (uint32_t i = first; i < sampi_gpu_min_of(first + each, n); i++) run += x[i], x[i] = run;
     }
 }
 
 /* Returns how many of the sorted keys top_h keeps: the fewest whose entropy with one more token exceeds `most`; n if it
-   never does. The entropy grows with each token, but as a double only approximately; so the search stops a little
-   below, and from there goes token by token, as on the CPU. It looks at 32 pieces of the order at once, then at 32
-   tokens of a piece. */
+   never does. The first token is kept whatever its computed entropy. */
 static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
 {
-    const uint32_t n = h->st->n_list, each = (n + SAMPI_WARP - 1) / SAMPI_WARP, pieces = (n + each - 1) / each;
-    const double nearly = sampi_add_to_product64(most, -1e-12);
-    uint64_t *w = h->wide, *weighted = h->code, *part_z = sampi_gpu_spare(h), *part_s = part_z + SAMPI_WARP;
-    uint64_t *scratch = h->a->count + h->row * SAMPI_BUCKETS;
-    sampi_gpu_weigh_pieces(h, each, part_z, part_s);
-    sampi_gpu_running sums = { 0, 0 };
-    const uint32_t piece = sampi_gpu_first_above(part_z, part_s, pieces, nearly, &sums, scratch);
-    const uint32_t upto = sampi_gpu_min_of((piece + 1) * each, n);
-    uint32_t keep = sampi_gpu_min_of(piece * each, n);
-    while (keep < upto) {
-        const uint32_t m = sampi_gpu_min_of(upto - keep, SAMPI_WARP);
-        const uint32_t first = sampi_gpu_first_above(w + keep, weighted + keep, m, nearly, &sums, scratch);
-        keep += first;
-        if (first < m) break;
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    uint64_t *z = h->wide, *s = h->code;
+    uint32_t first = n;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const float l = sampi_gpu_logit(s[i]);
+        z[i] = sampi_weight(max, l);
+        s[i] = sampi_weighted(z[i], max, l);
     }
-    uint64_t z = sums.z, s = sums.s;
-    for (; keep < n; keep++) { /* the first token is kept whatever its computed entropy */
-        z += w[keep], s += weighted[keep];
-        if (keep > 0 && sampi_entropy_of((double)z, (double)s, (double)z) > most) break;
+    sampi_gpu_run_up(z, n, sampi_gpu_spare(h));
+    sampi_gpu_run_up(s, n, sampi_gpu_spare(h));
+    SAMPI_SIMD(reduction(min : first))
+    SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const double mass = (double)z[i];
+        first = (sampi_entropy_of(mass, (double)s[i], mass) > most) & (i < first) ? i : first;
     }
-    return keep;
+    return first;
 }
 
 /* Finds min_k's cliff of the sorted keys: the smallest i for which the fall after the first i tokens, divided by i, is

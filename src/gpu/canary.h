@@ -111,12 +111,12 @@ static void sampi_canary_compute(const float *x, uint64_t *y)
     for (uint32_t k = 0; k < SAMPI_CANARY_RANDOM; k++) sampi_random_bits(k << 30, k, 3, k, y + 2 * k);
 }
 
-/* Runs sampi_canary_compute on the device. A context without rows lends the memory of its buckets. */
+/* Runs sampi_canary_compute on the device. A context without rows lends the memory of its cells and buckets. */
 static int sampi_canary_compute_there(samp_gpu *gpu, const float *x, uint64_t *y)
 {
     const size_t n_x = SAMPI_CANARY_ARGUMENTS * sizeof *x;
     const size_t n_y = SAMPI_CANARY_VALUES * sizeof *y;
-    float *from = gpu->args.fold;
+    float *from = gpu->args.cell;
     uint64_t *to = gpu->args.mass;
     if (sampi_gpu_put(gpu, from, x, n_x)) return SAMP_E_DEVICE;
 #if SAMPI_OFFLOAD

@@ -142,7 +142,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
     if (team >= n) return;
     sampi_gpu_add(&counter[0], 1);
     for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-        if (sampi_gpu_peek(&counter[0]) >= n) {
+        if (sampi_gpu_look(&counter[0]) >= n) {
             sampi_gpu_add(&counter[1], 1);
             return;
         }
@@ -201,7 +201,7 @@ SAMPI_KERNEL(sampi_gpu_kernel_of_few, SAMPI_TEAMS_FEW)
 #undef SAMPI_KERNEL
 
 /* Finds how many teams run at once; at most so many teams of a batch wait for each other. It tries the number that the
-   kernel gets, then half of it, and so on. The counters are in the memory of `fold`, which no row needs yet. */
+   kernel gets, then half of it, and so on. The counters are in the memory of `cell`, which no row needs yet. */
 static int sampi_gpu_find_teams(samp_gpu *gpu)
 {
     const int device = gpu->device;
@@ -210,12 +210,12 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
     for (; limit > 1 && !gpu->wait; limit /= 2) {
         memset(counter, 0, sizeof counter);
         counter[2] = limit;
-        if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
+        if (sampi_gpu_put(gpu, gpu->args.cell, counter, sizeof counter)) return SAMP_E_DEVICE;
         sampi_gpu_bound = NULL;
-        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
+        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.cell;
 #pragma omp target update to(sampi_gpu_bound, sampi_gpu_probe_counters) device(device)
         sampi_gpu_kernel(device);
-        if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
+        if (sampi_gpu_get(gpu, counter, gpu->args.cell, sizeof counter)) return SAMP_E_DEVICE;
         if (counter[3] < limit) limit = counter[3];
         gpu->teams = limit;
         if (limit && counter[1] == limit) gpu->wait = SAMP_GPU_WAIT;

@@ -9,12 +9,11 @@
    samplers' changes of the row). Passes call these functions for whole cells, steps for single tokens, the host
    (gpu/results.h) for the contents of a key. The functions write only through pointers that they get for it. */
 
-/* Adds to a counter that teams share; returns its old value. Counters are relaxed; sampi_gpu_fence orders them against
-   other memory: if team A writes, fences and adds, and team B sees the addition and then fences, B reads what A wrote.
+/* Adds to a counter that teams share; returns its old value. Additions are relaxed; sampi_gpu_fence orders them against
+   other memory: if team A writes, fences and adds, and team B sees the addition by sampi_gpu_look, B reads what A wrote.
    gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so there are no more
    fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
-static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 /* Whether all n teams have arrived, and no other team has seen that before: then the counter is 0 again. */
 static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
 {

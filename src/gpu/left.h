@@ -77,35 +77,6 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
-/* Reduces n maxima (of disjoint parts of the row) to SAMPI_FOLD (512) maxima. Tokens with high logits are often
-   neighbours, so distant parts are put together. The results are of disjoint parts too, so each still belongs to
-   another token. Each step of find_floor's search then reads 512 numbers, not tens of thousands. (It is not inlined in
-   its caller, which calls other functions: gcc 12's device compiler has no room there for two arrays in a loop over
-   lanes.) */
-static SAMPI_CALLED void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        float m[SAMPI_FOLD / SAMPI_WARP];
-        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) m[i] = -INFINITY;
-        for (uint32_t from = 0; from < n; from += 2 * SAMPI_FOLD) {
-            float x[32];
-            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
-            {
-                x[i] = part[sampi_gpu_min_of(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
-            }
-            SAMPI_AT_ONCE(32, x);
-            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* each part counts once */
-            {
-                x[i] = from + i * SAMPI_WARP + (uint32_t)lane < n ? x[i] : -INFINITY;
-            }
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m[i % 16] = x[i] > m[i % 16] ? x[i] : m[i % 16];
-        }
-        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) fold[i * SAMPI_WARP + lane] = m[i];
-    }
-}
-
 /* Returns how many of n maxima reach a, b and c, as three fields of 21 bits: one step of find_floor's search. */
 static uint64_t sampi_gpu_count_parts(const float *part, uint32_t n, float a, float b, float c)
 {
@@ -152,7 +123,7 @@ static SAMPI_CALLED int32_t sampi_gpu_smallest_part(const float *part, uint32_t 
    token depends on it. The scan has left maxima of lanes, a few per team, and of cells (32 tokens), which are many; the
    lanes' are used if they are at least twice as many as wanted. Operations since the scan have kept the order of the
    remaining tokens, so the floor is searched in the row as it came, and then changed by the operations. Not for a
-   thinned row, whose cells' maxima may belong to removed tokens. It writes only the row's `fold`. */
+   thinned row, whose cells' maxima may belong to removed tokens. */
 static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
@@ -164,11 +135,6 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     /* there are fewer parts than tokens wanted: only a list of all tokens is sure to have so many */
     if (n < want) return SAMPI_GPU_ALL;
-    if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
-        float *fold = a->fold + h->row * SAMPI_FOLD;
-        sampi_gpu_fold(part, n, fold);
-        part = fold, n = SAMPI_FOLD;
-    }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1;
     const int32_t smallest = sampi_gpu_smallest_part(part, n);
     /* all parts reach the smallest, so the search begins there */

@@ -355,58 +355,59 @@ static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint
     }
 }
 
-#define SAMPI_GPU_FEW (2 * SAMPI_WARP) /* up to so many codes are each compared with all others */
+#define SAMPI_GPU_FEW (2 * SAMPI_WARP)    /* up to so many codes are each compared with all others: two per lane */
+#define SAMPI_GPU_ONE ((uint64_t)1 << 48) /* a token, beside its weight: 64 weights of at most 2^40 are less */
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least this sum of w, or this
-   number if w is NULL; UINT64_MAX if no code does. Each lane adds up for two codes. Both arrays are filled up to a
-   multiple of eight. */
-SAMPI_INLINE uint64_t sampi_gpu_few_reach(const uint64_t *code, const uint64_t *w, uint32_t n, uint64_t least)
+/* Computes, for each x [64], the sum of y over all x up to it, of the first n (a multiple of eight). */
+static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y, uint32_t n, uint64_t *upto)
 {
-    uint64_t end = UINT64_MAX;
-    SAMPI_SIMD(reduction(min : end))
+    SAMPI_SIMD()
     SAMPI_LANES
     {
-        const uint32_t i = (uint32_t)lane, j = SAMPI_WARP + (uint32_t)lane;
-        const uint64_t a = i < n ? code[i] : UINT64_MAX, b = j < n ? code[j] : UINT64_MAX;
-        const uint64_t *c = code, *q = w, *behind = code + n;
+        const uint64_t a = x[lane], b = x[SAMPI_WARP + lane], *c = x, *d = y, *behind = x + n;
         uint64_t sum_a = 0, sum_b = 0;
-        for (; c < behind; c += 8) {
-            uint64_t x[8], y[8];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) x[k] = c[k];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) y[k] = w ? q[k] : 1;
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_AT_ONCE(8, y);
+        for (; c < behind; c += 8, d += 8) {
+            uint64_t p[8], q[8];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) p[k] = c[k];
+            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) q[k] = d[k];
+            SAMPI_AT_ONCE(8, p);
+            SAMPI_AT_ONCE(8, q);
             SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
             {
-                sum_a += y[k] & sampi_gpu_mask(x[k] <= a);
-                sum_b += y[k] & sampi_gpu_mask(x[k] <= b);
+                sum_a += q[k] & sampi_gpu_mask(p[k] <= a);
+                sum_b += q[k] & sampi_gpu_mask(p[k] <= b);
             }
-            if (w) q += 8;
         }
-        /* UINT64_MAX is not a token's code: it means that nothing was found */
-        const uint64_t found_a = a | sampi_gpu_mask(sum_a < least), found_b = b | sampi_gpu_mask(sum_b < least);
-        end = found_a < end ? found_a : end;
-        end = found_b < end ? found_b : end;
+        upto[lane] = sum_a;
+        upto[SAMPI_WARP + lane] = sum_b;
     }
-    return end;
 }
 
 /* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
-   UINT64_MAX if no code does. Both grow with the code, so the result is the larger of the code that reaches the mass
-   and the code that reaches the number. */
-static uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count)
+   UINT64_MAX, which is not a token's code, if no code does. Both arrays are filled up to SAMPI_GPU_FEW; upto
+   [SAMPI_GPU_FEW] is scratch. */
+static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count,
+                                               uint64_t *upto)
 {
-    uint64_t end = 0, other;
+    uint64_t end = UINT64_MAX;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < ((n + 7) & ~(uint32_t)7); i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
-        code[i] = UINT64_MAX;
-        w[i] = 0;
+        if (i < n)
+            w[i] += SAMPI_GPU_ONE;
+        else
+            code[i] = UINT64_MAX, w[i] = 0;
     }
-    if (mass > 0 || count <= 1) end = sampi_gpu_few_reach(code, w, n, mass); /* a prefix has at least one token */
-    if (count <= 1) return end;
-    other = sampi_gpu_few_reach(code, NULL, n, count);
-    return other > end ? other : end;
+    sampi_gpu_pairs(code, w, (n + 7) & ~(uint32_t)7, upto);
+    SAMPI_SIMD(reduction(min : end))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
+    {
+        const bool reached = ((upto[i] & (SAMPI_GPU_ONE - 1)) >= mass) & (upto[i] >> 48 >= count);
+        const uint64_t x = code[i] | sampi_gpu_mask(!reached);
+        end = x < end ? x : end;
+        w[i] &= SAMPI_GPU_ONE - 1;
+    }
+    return end;
 }
 
 /* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
@@ -545,7 +546,7 @@ static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n
    writes to the other list's memory, and behind the n elements of code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
-    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count);
+    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
     sampi_gpu_between in;
     sampi_gpu_list_span(h, n, &in);
     uint32_t upto = (uint32_t)in.count;
@@ -556,7 +557,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
     while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
     if (upto > SAMPI_GPU_FEW) return in.hi; /* these tokens share one code */
     sampi_gpu_take_few(h, n, &in, part, few, few_w);
-    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count);
+    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count, few_w + SAMPI_GPU_FEW);
 }
 
 /* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole eights. */

@@ -343,9 +343,10 @@ SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, i
     sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
-/* Adds a token to its bucket of the row's histogram. */
-static void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search, float max,
-                                    uint64_t key)
+/* Adds a token to its bucket of the row's histogram. It is inlined into simd loops: elsewhere one lane does an atomic for
+   all. */
+SAMPI_INLINE void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search,
+                                          float max, uint64_t key)
 {
     const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
     const size_t at = row * SAMPI_BUCKETS + sampi_gpu_bucket(search, max, code);
@@ -660,7 +661,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
 
 /* Computes the envelope's sum of each group of 1024 tokens from those of its cells. These go through memory, because a
    group's cells belong to 32 lanes. A cell's sum fits 32 bits: it has 32 envelopes of at most 2^26 each. */
-static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+static SAMPI_CALLED void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint64_t *sum = a->sum + row * a->groups;

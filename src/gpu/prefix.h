@@ -309,6 +309,7 @@ static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
     if (!fits && search->lo == search->hi) return SAMPI_GPU_DECLINED;
     if (!fits || !by_score) sampi_gpu_take_bucket(h);
     if (!fits) return sampi_gpu_ask_bucket(h);
+    sampi_gpu_meet(st);
     search->stage = SAMPI_SEARCH_LIST;
     if (by_score) {
         sampi_gpu_list_codes(h, true, true);

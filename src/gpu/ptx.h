@@ -1,6 +1,6 @@
 /* ====================================================================================================== >>ptx
-   What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a barrier of a
-   warp, the number of a lane, and a lane's value read by another. All inline PTX is here, each piece beside its meaning
+   What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a load that
+   acquires, a barrier of a warp, the number of a lane, and a lane's value read by another. All inline PTX is here, each piece beside its meaning
    in C. Only gcc's compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each
    compiler, and the side that does not run is removed (at -O0 it would not be, so PTX needs an optimising compiler).
 
@@ -24,6 +24,23 @@ static void sampi_gpu_fence(void)
         SAMPI_PTX("bar.warp.sync 0xffffffff;\n\tfence.acq_rel.gpu;" ::: "memory");
     else
         __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+/* Returns a counter that teams share. What a team has written before its fence and the addition that is seen here is
+   seen by all reads behind it. That takes no fence: the load empties the multiprocessor's cache. All lanes get what
+   lane 0 has read. In C: a load that acquires. */
+static uint32_t sampi_gpu_look(uint32_t *x)
+{
+    uint32_t value = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("ld.acquire.gpu.u32 %0, [%1];\n\tshfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;\n\t"
+                  "bar.warp.sync 0xffffffff;"
+                  : "=r"(value)
+                  : "r"(x)
+                  : "memory");
+    else
+        value = __atomic_load_n(x, __ATOMIC_ACQUIRE);
+    return value;
 }
 
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */

@@ -298,7 +298,6 @@ typedef struct sampi_gpu_args {
     uint64_t *time, *winner;    /* [teams * 32] gumbel: the best time of a lane, as bits, and its token's key */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] the histogram */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
-    float *fold;                /* [rows][SAMPI_FOLD] maxima of maxima: see sampi_gpu_fold */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] ids for a user's sampler */
     float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] its logits and p */
     uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see given_from in the state */

@@ -210,7 +210,6 @@ static size_t sampi_gpu_layout(samp_gpu *gpu, char *base)
     SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
-    SAMPI_RESERVE(fold, float, rows *SAMPI_FOLD);
     SAMPI_RESERVE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(window, int32_t, rows * SAMPI_RULES);

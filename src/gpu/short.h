@@ -4,41 +4,13 @@
    runs once, and then fetching the instructions takes longer than running them. A job says from which step on its chain
    is of this kind (short_from). The tokens stay in `code` (~key; UINT64_MAX: removed), and `wide` has what is summed. */
 
-enum { SAMPI_GPU_SHORT = 2 * SAMPI_WARP }; /* tokens, two per lane */
-#define SAMPI_GPU_ONE ((uint64_t)1 << 48)  /* a token, beside its weight: 64 weights of at most 2^40 are less */
-
-/* Computes, for each x [64], the sum of y over all x up to it, of the first n (a multiple of eight). */
-static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y, uint32_t n, uint64_t *upto)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        const uint64_t a = x[lane], b = x[SAMPI_WARP + lane], *c = x, *d = y, *behind = x + n;
-        uint64_t sum_a = 0, sum_b = 0;
-        for (; c < behind; c += 8, d += 8) {
-            uint64_t p[8], q[8];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) p[k] = c[k];
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++) q[k] = d[k];
-            SAMPI_AT_ONCE(8, p);
-            SAMPI_AT_ONCE(8, q);
-            SAMPI_UNROLL(8) for (int k = 0; k < 8; k++)
-            {
-                sum_a += q[k] & sampi_gpu_mask(p[k] <= a);
-                sum_b += q[k] & sampi_gpu_mask(p[k] <= b);
-            }
-        }
-        upto[lane] = sum_a;
-        upto[SAMPI_WARP + lane] = sum_b;
-    }
-}
-
 /* Whether the rest of the chain can go the short way: all tokens that can still be chosen are in the list. */
 static bool sampi_gpu_is_short(const sampi_gpu_here *h)
 {
     const sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at];
     if (st->at < h->job->short_from || !st->max_known || st->memory.phase) return false;
-    if (st->n_list > SAMPI_GPU_SHORT || st->n_list == 0) return false;
+    if (st->n_list > SAMPI_GPU_FEW || st->n_list == 0) return false;
     return st->complete || (st->listed && step->kind == SAMPI_TOP_K && (uint32_t)step->u.top_k.k <= st->n_list);
 }
 
@@ -49,7 +21,7 @@ static void sampi_gpu_short_begin(const sampi_gpu_here *h)
     const uint32_t n = h->st->n_list;
     uint64_t *code = h->code, *y = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t key = item[sampi_gpu_min_of(i, n - 1)].key;
         code[i] = i < n ? ~key : UINT64_MAX;
@@ -63,7 +35,7 @@ static void sampi_gpu_short_sums(const sampi_gpu_here *h, bool weighing, uint32_
 {
     uint64_t *code = h->code, *y = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t there = sampi_gpu_mask(code[i] != UINT64_MAX);
         const uint64_t w = weighing ? sampi_weight(max, sampi_gpu_logit(~code[i])) & there : 0;
@@ -79,14 +51,14 @@ static void sampi_gpu_short_cut(const sampi_gpu_here *h, const sampi_gpu_step *s
     uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), z = 0;
     if (by_mass) {
         SAMPI_SIMD(reduction(+ : z))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
             z += y[i] & (SAMPI_GPU_ONE - 1) & sampi_gpu_mask(code[i] != UINT64_MAX);
     }
     const uint64_t mass = by_mass ? sampi_mass_of(sampi_share(step->u.cut.p), z) : 0;
     const uint64_t least = by_mass ? step->u.cut.min_keep : (uint64_t)step->u.top_k.k;
     const uint64_t count = least ? least : 1;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t before = upto[i] - y[i];
         const bool stays = ((before & (SAMPI_GPU_ONE - 1)) < mass) | (before >> 48 < count);
@@ -99,7 +71,7 @@ static float sampi_gpu_short_scale(const sampi_gpu_here *h, float factor, float 
 {
     uint64_t *code = h->code;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t key = ~code[i];
         const uint64_t scaled = ~sampi_gpu_key(sampi_gpu_finite(sampi_roundf(sampi_gpu_logit(key) * factor)),
@@ -114,7 +86,7 @@ SAMPI_INLINE uint64_t sampi_gpu_short_find(const uint64_t *code, const uint64_t 
 {
     uint64_t found = UINT64_MAX;
     SAMPI_SIMD(reduction(min : found))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t x = code[i] | sampi_gpu_mask(upto[i] <= t);
         found = x < found ? x : found;
@@ -128,7 +100,7 @@ static SAMPI_CALLED uint64_t sampi_gpu_short_draw(const sampi_gpu_here *h, const
 {
     uint64_t *code = h->code, *y = h->wide, *upto = sampi_gpu_spare(h), total = 0, random[2];
     SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_SHORT; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
         const uint64_t key = ~code[i], there = sampi_gpu_mask(key != 0);
         y[i] = sampi_envelope(max, sampi_gpu_logit(key)) & there;

@@ -66,7 +66,6 @@
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
-#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched in */
 #define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
 #define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */

@@ -2009,8 +2009,8 @@ static bool numbers_of_teams(void)
 static bool draws_at_given_sums(void)
 {
     bool good = true;
-    uint64_t code[SAMPI_GPU_SHORT], upto[SAMPI_GPU_SHORT];
-    for (int i = 0; i < SAMPI_GPU_SHORT; i++) code[i] = UINT64_MAX, upto[i] = 100;
+    uint64_t code[SAMPI_GPU_FEW], upto[SAMPI_GPU_FEW];
+    for (int i = 0; i < SAMPI_GPU_FEW; i++) code[i] = UINT64_MAX, upto[i] = 100;
     code[40] = 7, upto[40] = 20; /* in the order of codes: sums 20, 60, 100 */
     code[3] = 9, upto[3] = 60;
     code[21] = 12, upto[21] = 100;

@@ -419,6 +419,20 @@ static void parse_atom(parser *s, instruction *in, text name)
     if (in->n_src != (in->op == OP_atom_cas ? 3 : 2)) fail(s, "wrong number of operands");
 }
 
+/* A load that acquires: an atomic that changes nothing. */
+static void parse_acquire(parser *s, instruction *in, text name)
+{
+    in->op = OP_atom_or, in->acquires = true;
+    in->bytes = bytes_of(part_of(name, part_count(name) - 1));
+    in->space = GENERIC;
+    in->issue = 1, in->latency = 300;
+    if (in->bytes < 4 || !has_part(name, "gpu")) fail(s, "unknown load");
+    in->dst[0] = operand(s), in->n_dst = 1;
+    expect(s, ",");
+    address(s, in);
+    in->n_src = 1;
+}
+
 static void parse_mov(parser *s, instruction *in, text name)
 {
     int to[2], from[2];
@@ -501,6 +515,8 @@ static void parse_instruction(parser *s)
         in->op = OP_bra, in->target = label_of(s->f, word(s));
     else if (is(name, "call") || is(name, "call.uni"))
         in->op = OP_call, parse_call(s, in);
+    else if (starts(name, "ld.acquire."))
+        parse_acquire(s, in, name);
     else if (starts(name, "ld.") || starts(name, "st."))
         parse_memory(s, in, name);
     else if (starts(name, "atom.") || starts(name, "red."))

@@ -84,6 +84,7 @@ typedef struct instruction {
     bool negated; /* the guard predicate is negated */
     u8 space, bytes, n_src, n_dst;
     bool sign;   /* a load extends the sign */
+    bool acquires;
     u8 issue;    /* model of time: number of machine instructions */
     u16 latency; /* model of time: cycles until the result exists; 0 and issue 0: only a name */
     int guard, dst[2], src[4];

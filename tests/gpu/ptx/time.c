@@ -7,7 +7,8 @@
                row's last team runs is not, since that is another team each time (see JITTER).
      FENCE     a fence of the whole system; those of one multiprocessor come one after the other, which explains why
                1024 teams take 13 us to start and end (libgomp's end has two fences)
-     GPU_FENCE a fence of the device alone: a guess
+     GPU_FENCE a fence of the device alone: a guess. A load that acquires comes from the second cache, and empties the
+               first, as a fence does
      MOVE      team 0 of each launch is on the multiprocessor so many places further than that of the launch before. On
                the machine the last team to arrive is mostly another one each time; in the model, always the same. With
                MOVE what only one team runs is fetched in each launch, as measured, and as it is if other kernels run
@@ -219,7 +220,8 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     if (waits && t < w->clock + waits) t = w->clock + waits;
     if (t || in->issue) { /* a mere name exists when its operand does */
         if (address) latency = memory_latency(w, in, mask, t, address);
-        if (atomic) latency = L2 + 30 + 4 * (u32)__builtin_popcount(mask);
+        if (atomic) latency = L2 + 30 + (in->acquires ? 0 : 4 * (u32)__builtin_popcount(mask));
+        if (in->acquires && mask) fences[w->team->sm]++;
         if (in->op == OP_ld) w->in_flight += latency;
         if (in->op == OP_fence && mask) fences[w->team->sm]++;
     }
