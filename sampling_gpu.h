@@ -125,16 +125,16 @@
    both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2730 gpu/prefix.h                     5179 gpu/device.h
-     153 gpu/api.h                        3117 gpu/choosing.h                   5439 gpu/contexts.h
-     305 gpu/switches.h                   3205 gpu/ending.h                     5607 gpu/steps.h
-     370 gpu/records.h                    3355 gpu/answers.h                    5697 gpu/where.h
-     644 gpu/ptx.h                        4058 samplers/plans.h                 5862 gpu/sending.h
-     717 gpu/elements.h                   4320 gpu/users.h                      6130 gpu/batch.h
-     969 gpu/passes.h                     4416 gpu/logprobs.h                   6427 gpu/results.h
-    1766 gpu/list.h                       4568 gpu/short.h                      6710 gpu/canary.h
-    2406 gpu/left.h                       4712 gpu/advance.h
-    2607 gpu/done.h                       4961 gpu/shapes.h
+       2 gpu/opening.h                    2728 gpu/prefix.h                     5177 gpu/device.h
+     153 gpu/api.h                        3115 gpu/choosing.h                   5437 gpu/contexts.h
+     305 gpu/switches.h                   3203 gpu/ending.h                     5605 gpu/steps.h
+     370 gpu/records.h                    3353 gpu/answers.h                    5695 gpu/where.h
+     644 gpu/ptx.h                        4056 samplers/plans.h                 5860 gpu/sending.h
+     717 gpu/elements.h                   4318 gpu/users.h                      6128 gpu/batch.h
+     969 gpu/passes.h                     4414 gpu/logprobs.h                   6425 gpu/results.h
+    1764 gpu/list.h                       4566 gpu/short.h                      6708 gpu/canary.h
+    2404 gpu/left.h                       4710 gpu/advance.h
+    2605 gpu/done.h                       4959 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -1545,7 +1545,7 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
 
 /* Returns what the row's pass wants in its list: GATHER tokens with keys from floor on (require_list), BUCKET and EDGE
    those with codes in [lo, hi] (ask_bucket). */
-static sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
+SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
     const bool gather = st->pass == SAMPI_PASS_GATHER;
     sampi_gpu_range in = { !gather && st->search.by_score, gather ? 0 : st->search.lo,
@@ -1643,8 +1643,8 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 
 /* Returns the sum of the envelopes of a lane's cell; writes them to q [1024], by index in the group, if that is not
    NULL. */
-SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
-                                          const sampi_gpu_range *edge, float factor, uint64_t *q, uint32_t *inside)
+SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane, bool edge, float floor,
+                                          float top, float factor, uint64_t *q, uint32_t *inside)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
     sampi_gpu_eight e;
@@ -1654,7 +1654,6 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     {
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         if (edge) {
-            const float top = edge->top, floor = edge->floor;
             const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
             SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
@@ -1675,15 +1674,14 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
 {
     const sampi_gpu_state *st = &a->state[row];
     const bool edge = !q && st->pass == SAMPI_PASS_EDGE;
-    sampi_gpu_range in = { false, 0, 0, 0.0f, 0.0f, 0.0 };
     sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    float bar = p.bar, factor = 1.0f;
+    float bar = p.bar, floor = 0.0f, top = 0.0f, factor = 1.0f;
     p.first = first, p.end = end;
     if (edge) {
-        in = sampi_gpu_range_of(st);
+        const sampi_gpu_range in = sampi_gpu_range_of(st);
+        floor = in.floor, top = in.top, factor = st->factor;
         p.max = st->then;
-        factor = st->factor;
-        bar = in.floor > bar ? in.floor : bar;
+        bar = floor > bar ? floor : bar;
     }
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
@@ -1698,7 +1696,7 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
         for (; cells; cells &= cells - 1) {
             const uint32_t at = (from + (uint32_t)__builtin_ctz(cells)) * SAMPI_WARP + (uint32_t)lane;
             uint32_t inside = 0;
-            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge ? &in : NULL, factor, q, &inside);
+            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge, floor, top, factor, q, &inside);
             if (edge) wanted_of[at] = inside;
         }
     }

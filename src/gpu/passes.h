@@ -623,7 +623,7 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
 /* Returns what the row's pass wants in its list: GATHER tokens with keys from floor on (require_list), BUCKET and EDGE
    those with codes in [lo, hi] (ask_bucket). All make one comparison: a code is ~key, so keys from floor on are codes up
    to ~floor. */
-static sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
+SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
     const bool gather = st->pass == SAMPI_PASS_GATHER;
     sampi_gpu_range in = { !gather && st->search.by_score, gather ? 0 : st->search.lo,
@@ -726,8 +726,8 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 /* Returns the sum of the envelopes of a lane's cell; writes them to q [1024], by index in the group, if that is not
    NULL. With an edge, only of the tokens above it, with their logits at the time of the draw; bits of those in it go to
    *inside. */
-SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
-                                          const sampi_gpu_range *edge, float factor, uint64_t *q, uint32_t *inside)
+SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t group, int lane, bool edge, float floor,
+                                          float top, float factor, uint64_t *q, uint32_t *inside)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
     sampi_gpu_eight e;
@@ -737,7 +737,6 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     {
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         if (edge) {
-            const float top = edge->top, floor = edge->floor;
             const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
             SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
@@ -759,15 +758,14 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
 {
     const sampi_gpu_state *st = &a->state[row];
     const bool edge = !q && st->pass == SAMPI_PASS_EDGE;
-    sampi_gpu_range in = { false, 0, 0, 0.0f, 0.0f, 0.0 };
     sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    float bar = p.bar, factor = 1.0f;
+    float bar = p.bar, floor = 0.0f, top = 0.0f, factor = 1.0f;
     p.first = first, p.end = end;
     if (edge) {
-        in = sampi_gpu_range_of(st);
+        const sampi_gpu_range in = sampi_gpu_range_of(st);
+        floor = in.floor, top = in.top, factor = st->factor;
         p.max = st->then;
-        factor = st->factor;
-        bar = in.floor > bar ? in.floor : bar;
+        bar = floor > bar ? floor : bar;
     }
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint32_t *wanted_of = a->wanted + row * a->groups * SAMPI_WARP;
@@ -782,7 +780,7 @@ static SAMPI_UNCLONED void sampi_gpu_sum_envelopes(const sampi_gpu_args *a, size
         for (; cells; cells &= cells - 1) {
             const uint32_t at = (from + (uint32_t)__builtin_ctz(cells)) * SAMPI_WARP + (uint32_t)lane;
             uint32_t inside = 0;
-            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge ? &in : NULL, factor, q, &inside);
+            cell_sum[at] = sampi_gpu_draw_cell(&p, at / SAMPI_WARP, lane, edge, floor, top, factor, q, &inside);
             if (edge) wanted_of[at] = inside;
         }
     }
