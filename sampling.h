@@ -261,65 +261,65 @@
     4646 kernels/contract.h              15753 rows/logprobs.h                 35497 grammar/grammars.h
     4732 kernels/scalar.h                15899 rows/support.h                  35565 peers/head.h
     4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35662 peers/values.h
-    4945 kernels/sets.h                  16060 run/apply.h                     36087 peers/llama_server.h
-    4994 kernels/vectors.h               16126 run/writing.h                   36156 peers/stops.h
-    5075 kernels/avx512.h                16226 run/arrays.h                    36202 peers/wishes.h
-    5158 kernels/avx2.h                  16314 run/walk.h                      36249 peers/fields.h
-    5220 kernels/sse2.h                  16422 run/again.h                     36515 peers/tables.h
-    5235 kernels/neon.h                  16481 run/finish.h                    36819 peers/requests.h
-    5256 kernels/wasm.h                  16521 run/draw.h                      37023 vocab/pieces.h
-    5270 kernels/generic.h               16609 run/sample.h                    37183 vocab/tokenizer_json.h
-    5290 kernels/shared.h                16744 run/explain.h                   37401 vocab/gguf.h
-    5414 kernels/passes.h                16859 watermark/making.h              37571 shards/head.h
-    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37657 shards/bytes.h
-    6150 kernels/check.h                 17138 watermark/detect.h              37754 shards/merging.h
-    6172 kernels/dispatch.h              17363 run/verify.h                    38001 shards/row.h
-    6371 core/thresholds.h               17468 run/batch.h                     38124 shards/answers.h
-    6466 core/array.h                    17654 run/replay.h                    38562 shards/logprobs.h
-    6881 core/table.h                    17739 run/guide.h                     38821 shards/taking.h
-    7052 core/windows.h                  17780 life/state.h                    38958 shards/asking.h
-    7140 constraints/record.h            17941 operator/weights.h              39088 shards/prefix.h
-    7209 watermark/record.h              18016 operator/search.h               39311 shards/plans.h
-    7228 rows/work.h                     18147 operator/run.h                  39757 samplers/plans.h
-    7261 life/past.h                     18307 kv/cells.h                      40019 shards/way.h
-    7320 core/record.h                   18331 kv/making.h                     40165 shards/memory.h
-    7480 core/plans.h                    18545 kv/slot.h                       40228 shards/batch.h
-    7506 core/fields.h                   18677 kv/sequences.h                  40627 drafts/head.h
-    7600 core/owners.h                   18807 kv/data.h                       40678 drafts/block.h
-    7667 core/mt19937.h                  18936 kv/update.h                     40860 drafts/tree.h
-    7722 core/no_mt19937.h               19049 kv/state.h                      40983 drafts/relaxed.h
-    7746 core/making.h                   19248 llama_cpp/functions.h           41064 drafts/ngram.h
-    7923 core/streams.h                  19310 llama_cpp/object.h              41200 search/head.h
-    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41407 search/rows.h
-    8047 samplers/llama_cpp.h            19438 text/reading.h                  41490 search/states.h
-    8186 samplers/logit_bias.h           19544 text/strings.h                  41577 search/beams.h
-    8260 samplers/patch.h                19642 text/values.h                   41960 search/unmask.h
-    8308 samplers/penalties.h            19796 text/documents.h                42106 text/automaton.h
-    8450 samplers/dry.h                  19869 grammar/head.h                  42177 grammar/patterns.h
-    8982 samplers/cut.h                  19873 grammar/tree.h                  42323 constraints/automaton.h
-    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42362 constraints/making.h
-    9138 samplers/top_k.h                21031 grammar/places.h                42613 constraints/sampler.h
-    9193 samplers/tail_free.h            21214 grammar/finishing.h             42686 constraints/constructors.h
-    9310 samplers/typical.h              21531 grammar/reading.h               43054 constraints/patterns.h
-    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43144 constraints/looking.h
-    9407 samplers/min_p.h                21919 grammar/unicode.h               43214 constraints/thinking.h
-    9443 samplers/by_sums.h              22129 grammar/regex.h                 43445 constraints/schedule.h
-    9573 samplers/top_h.h                22596 grammar/derivatives.h           43528 constraints/accepting.h
-    9623 samplers/min_k.h                23321 grammar/counting.h              43705 constraints/drawing.h
-    9682 samplers/xtc.h                  23650 grammar/searching.h             43944 constraints/state.h
-    9795 samplers/infill.h               24022 grammar/vocabulary.h            44009 constraints/kind.h
-    9902 samplers/temperature.h          24476 grammar/triggers.h              44068 constraints/top_p_decay.h
-   10071 samplers/smoothing.h            24954 grammar/matcher.h               44135 constraints/timestamps.h
-   10155 samplers/softmax.h              25281 grammar/cache.h                 44319 constraints/accessors.h
-   10184 samplers/drafted.h              25565 grammar/moving.h                44426 stop/head.h
-   10209 samplers/greedy.h               26018 grammar/visits.h                44491 stop/search.h
-   10239 samplers/choose.h               26309 grammar/states.h                44612 stop/making.h
-   10317 samplers/ratio.h                26487 grammar/unique.h                44769 stop/text.h
-   10381 samplers/draw.h                 26651 grammar/items.h                 44921 stop/patterns.h
-   10472 samplers/dist.h                 26795 grammar/masks.h                 44993 stop/settings.h
-   10498 samplers/gumbel.h               27043 grammar/runs.h                  45024 core/kinds.h
-   10608 watermark/function.h            27259 grammar/entries.h               45066 base/restore.h
-   10721 watermark/text.h                27869 grammar/accepting.h             45079 api/license.h
+    4945 kernels/sets.h                  16060 run/apply.h                     36088 peers/llama_server.h
+    4994 kernels/vectors.h               16126 run/writing.h                   36157 peers/stops.h
+    5075 kernels/avx512.h                16226 run/arrays.h                    36203 peers/wishes.h
+    5158 kernels/avx2.h                  16314 run/walk.h                      36250 peers/fields.h
+    5220 kernels/sse2.h                  16422 run/again.h                     36516 peers/tables.h
+    5235 kernels/neon.h                  16481 run/finish.h                    36820 peers/requests.h
+    5256 kernels/wasm.h                  16521 run/draw.h                      37024 vocab/pieces.h
+    5270 kernels/generic.h               16609 run/sample.h                    37184 vocab/tokenizer_json.h
+    5290 kernels/shared.h                16744 run/explain.h                   37402 vocab/gguf.h
+    5414 kernels/passes.h                16859 watermark/making.h              37572 shards/head.h
+    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37658 shards/bytes.h
+    6150 kernels/check.h                 17138 watermark/detect.h              37755 shards/merging.h
+    6172 kernels/dispatch.h              17363 run/verify.h                    38002 shards/row.h
+    6371 core/thresholds.h               17468 run/batch.h                     38125 shards/answers.h
+    6466 core/array.h                    17654 run/replay.h                    38563 shards/logprobs.h
+    6881 core/table.h                    17739 run/guide.h                     38822 shards/taking.h
+    7052 core/windows.h                  17780 life/state.h                    38959 shards/asking.h
+    7140 constraints/record.h            17941 operator/weights.h              39089 shards/prefix.h
+    7209 watermark/record.h              18016 operator/search.h               39312 shards/plans.h
+    7228 rows/work.h                     18147 operator/run.h                  39758 samplers/plans.h
+    7261 life/past.h                     18307 kv/cells.h                      40020 shards/way.h
+    7320 core/record.h                   18331 kv/making.h                     40166 shards/memory.h
+    7480 core/plans.h                    18545 kv/slot.h                       40229 shards/batch.h
+    7506 core/fields.h                   18677 kv/sequences.h                  40628 drafts/head.h
+    7600 core/owners.h                   18807 kv/data.h                       40679 drafts/block.h
+    7667 core/mt19937.h                  18936 kv/update.h                     40861 drafts/tree.h
+    7722 core/no_mt19937.h               19049 kv/state.h                      40984 drafts/relaxed.h
+    7746 core/making.h                   19248 llama_cpp/functions.h           41065 drafts/ngram.h
+    7923 core/streams.h                  19310 llama_cpp/object.h              41201 search/head.h
+    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41408 search/rows.h
+    8047 samplers/llama_cpp.h            19438 text/reading.h                  41491 search/states.h
+    8186 samplers/logit_bias.h           19544 text/strings.h                  41578 search/beams.h
+    8260 samplers/patch.h                19642 text/values.h                   41961 search/unmask.h
+    8308 samplers/penalties.h            19796 text/documents.h                42107 text/automaton.h
+    8450 samplers/dry.h                  19869 grammar/head.h                  42178 grammar/patterns.h
+    8982 samplers/cut.h                  19873 grammar/tree.h                  42324 constraints/automaton.h
+    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42363 constraints/making.h
+    9138 samplers/top_k.h                21031 grammar/places.h                42614 constraints/sampler.h
+    9193 samplers/tail_free.h            21214 grammar/finishing.h             42687 constraints/constructors.h
+    9310 samplers/typical.h              21531 grammar/reading.h               43055 constraints/patterns.h
+    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43145 constraints/looking.h
+    9407 samplers/min_p.h                21919 grammar/unicode.h               43215 constraints/thinking.h
+    9443 samplers/by_sums.h              22129 grammar/regex.h                 43446 constraints/schedule.h
+    9573 samplers/top_h.h                22596 grammar/derivatives.h           43529 constraints/accepting.h
+    9623 samplers/min_k.h                23321 grammar/counting.h              43706 constraints/drawing.h
+    9682 samplers/xtc.h                  23650 grammar/searching.h             43945 constraints/state.h
+    9795 samplers/infill.h               24022 grammar/vocabulary.h            44010 constraints/kind.h
+    9902 samplers/temperature.h          24476 grammar/triggers.h              44069 constraints/top_p_decay.h
+   10071 samplers/smoothing.h            24954 grammar/matcher.h               44136 constraints/timestamps.h
+   10155 samplers/softmax.h              25281 grammar/cache.h                 44320 constraints/accessors.h
+   10184 samplers/drafted.h              25565 grammar/moving.h                44427 stop/head.h
+   10209 samplers/greedy.h               26018 grammar/visits.h                44492 stop/search.h
+   10239 samplers/choose.h               26309 grammar/states.h                44613 stop/making.h
+   10317 samplers/ratio.h                26487 grammar/unique.h                44770 stop/text.h
+   10381 samplers/draw.h                 26651 grammar/items.h                 44922 stop/patterns.h
+   10472 samplers/dist.h                 26795 grammar/masks.h                 44994 stop/settings.h
+   10498 samplers/gumbel.h               27043 grammar/runs.h                  45025 core/kinds.h
+   10608 watermark/function.h            27259 grammar/entries.h               45067 base/restore.h
+   10721 watermark/text.h                27869 grammar/accepting.h             45080 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -35747,9 +35747,10 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     sampi_written w;
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
     int reads = reader->reads, status = sampi_request_decimal(reader, node, true, &w);
+    if (status) return status;
     *negative = w.negative;
     *size = w.whole;
-    if (status || (w.plain && w.fits && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    if (w.plain && w.fits && !(reads & SAMPI_PEER_DOUBLES)) return SAMP_OK;
     status = sampi_request_double(reader, node, &x);
     if (status) return status;
     if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;

@@ -89,9 +89,10 @@ static SAMPI_COLD int sampi_request_integer(const sampi_request_reader *reader, 
     sampi_written w;
     double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
     int reads = reader->reads, status = sampi_request_decimal(reader, node, true, &w);
+    if (status) return status;
     *negative = w.negative;
     *size = w.whole;
-    if (status || (w.plain && w.fits && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    if (w.plain && w.fits && !(reads & SAMPI_PEER_DOUBLES)) return SAMP_OK;
     status = sampi_request_double(reader, node, &x);
     if (status) return status;
     if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;
