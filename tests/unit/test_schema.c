@@ -282,7 +282,7 @@ static void check_cases(const schema_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         samp_grammar_error error;
-        samp_grammar *g = any_number(cases[i].schema, cases[i].options, &error);
+        own_grammar *g = any_number(cases[i].schema, cases[i].options, &error);
         const bool none = !cases[i].valid || !*cases[i].valid;
         if (!g && !(none && error.status == SAMP_E_EMPTY))
             test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", cases[i].schema, error.line, error.column, error.message);
@@ -290,7 +290,6 @@ static void check_cases(const schema_case *cases, size_t n)
         if (!g) continue;
         check_documents(g, &cases[i], cases[i].valid, true);
         check_documents(g, &cases[i], cases[i].invalid, false);
-        samp_grammar_free(g);
     }
 }
 
@@ -309,10 +308,9 @@ TEST(test_branches_asked_about)
     snprintf(text + n, sizeof text - n, "]}}}}");
     const schema_case c = { text, "{\"f\":[]}\n{\"f\":[{\"t\":6,\"a\":\"x\",\"d\":1}]}", "{}\n{\"f\":[{\"t\":1}]}\n{\"f\":[{\"t\":7,\"a\":\"x\"}]}",
                             NULL };
-    samp_grammar *g = compile(text, NULL);
+    own_grammar *g = compile(text, NULL);
     check_documents(g, &c, c.valid, true);
     check_documents(g, &c, c.invalid, false);
-    samp_grammar_free(g);
 }
 
 /* Values in a row: names, dates, numbers and anchors that differ in their last characters alone are no attack. */
@@ -1051,10 +1049,9 @@ TEST(test_dead_ends)
         char text[200];
         size_t want = strcspn(cases[i].text, "|");
         snprintf(text, sizeof text, "%.*s%s", (int)want, cases[i].text, cases[i].text + want + 1);
-        samp_grammar *g = compile(cases[i].schema, NULL);
+        own_grammar *g = compile(cases[i].schema, NULL);
         if (reads(g, text) != want)
             test_fail(__FILE__, __LINE__, "%s\n%s: %zu, wanted %zu", cases[i].schema, text, reads(g, text), want);
-        samp_grammar_free(g);
     }
 }
 
@@ -1086,9 +1083,9 @@ TEST(test_few_steps)
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         uint32_t bits[(N_PIECES + 31) / 32];
-        samp_vocab_index *index = samp_vocab_index_init(&pairs, NULL);
-        samp_grammar *g = compile(cases[i].schema, NULL);
-        samp_sampler *s = samp_init_grammar(index, g);
+        own_index *index = samp_vocab_index_init(&pairs, NULL);
+        own_grammar *g = compile(cases[i].schema, NULL);
+        own_sampler *s = samp_init_grammar(index, g);
         assert_ok(samp_set_grammar_limits(s, (size_t)1 << 26, cases[i].steps));
         for (const char *at = cases[i].text; *at; at++) {
             const uint8_t byte = (uint8_t)*at;
@@ -1097,9 +1094,6 @@ TEST(test_few_steps)
             assert_ok(samp_accept(s, byte));
         }
         assert_num(samp_grammar_is_complete(s), 1);
-        samp_free(s);
-        samp_grammar_free(g);
-        samp_vocab_index_free(index);
     }
 }
 
@@ -1111,9 +1105,9 @@ TEST(test_shared_masks)
     uint32_t bits[(N_PIECES + 31) / 32];
     const uint32_t *masks[LENGTH + 2];
     int n_with = 0, n_masks = 0;
-    samp_vocab_index *index = samp_vocab_index_init(&pairs, NULL);
-    samp_grammar *g = compile("{\"type\":\"string\",\"maxLength\":300}", NULL);
-    samp_sampler *s = samp_init_grammar(index, g);
+    own_index *index = samp_vocab_index_init(&pairs, NULL);
+    own_grammar *g = compile("{\"type\":\"string\",\"maxLength\":300}", NULL);
+    own_sampler *s = samp_init_grammar(index, g);
     for (int i = 0; i <= LENGTH; i++) {
         assert_ok(samp_grammar_mask(s, bits));
         assert_ok(samp_accept(s, i ? 'x' : '"'));
@@ -1128,9 +1122,6 @@ TEST(test_shared_masks)
     }
     assert_true(n_with > 0 && n_with <= 8); /* one serves while the bound is far */
     assert_true(n_masks <= 2);               /* that of the quote in front, and that of the characters */
-    samp_free(s);
-    samp_grammar_free(g);
-    samp_vocab_index_free(index);
 }
 
 /* What the matcher says, byte by byte: 1, 0 or a status. */
@@ -1148,8 +1139,8 @@ static int matches(const samp_vocab_index *index, const samp_grammar *g, const c
 TEST(test_leap_seconds)
 {
     static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
-    samp_grammar *g = compile("{\"format\":\"time\",\"type\":\"string\"}", NULL);
+    own_index *index = samp_vocab_index_init(&bytes, NULL);
+    own_grammar *g = compile("{\"format\":\"time\",\"type\":\"string\"}", NULL);
     for (int local = 14; local < 24 * 60; local += 45)
         for (int offset = 1 - 24 * 60; offset < 24 * 60; offset++) {
             char text[40];
@@ -1158,8 +1149,6 @@ TEST(test_leap_seconds)
             const bool leap = (local - offset + 24 * 60) % (24 * 60) == 24 * 60 - 1 && offset % 15 == 0;
             if (matches(index, g, text) != leap) test_fail(__FILE__, __LINE__, "%.*s", n, text);
         }
-    samp_grammar_free(g);
-    samp_vocab_index_free(index);
 }
 
 /* Of members of one name the last one is what the object has, to nearly all who read JSON. A member that breaks a
@@ -1205,7 +1194,7 @@ TEST(test_random_members)
         schema.rng = document.rng = source_at(test_seed() + i);
         schema.n = 0;
         naive_say_schema(&schema, 2);
-        samp_grammar *g = any_number(schema.text, NULL, &error);
+        own_grammar *g = any_number(schema.text, NULL, &error);
         if (!g && error.status != SAMP_E_UNSUPPORTED && error.status != SAMP_E_EMPTY)
             test_fail(__FILE__, __LINE__, "%s: %s", schema.text, error.message);
         if (!g && error.status == SAMP_E_UNSUPPORTED) continue;
@@ -1231,7 +1220,6 @@ TEST(test_random_members)
             if (!taken && getenv("SHOW_MISSED")) printf("MISSED %s   %s\n", document.text, schema.text);
         }
         naive_value_free(&is);
-        samp_grammar_free(g);
     }
     samp_vocab_index_free(index);
     printf("judged %ld, valid with each name once %ld, missed %ld\n", n_judged, n_valid, n_missed);
@@ -1256,7 +1244,7 @@ TEST(test_options)
         char option[16], text[100];
         static const char spaces[] = " \n\t ";
         (void)snprintf(option, sizeof option, "space=%d", most);
-        samp_grammar *g = compile("{\"items\":{\"type\":\"null\"}}", option);
+        own_grammar *g = compile("{\"items\":{\"type\":\"null\"}}", option);
         for (int i = 0; i < 5 * 5; i++) {
             const int n[4] = { i / 5 == 0 ? i % 5 : 0, i / 5 == 1 ? i % 5 : 0, i / 5 == 2 ? i % 5 : 0,
                                i / 5 == 3 ? i % 5 : 0 };
@@ -1265,7 +1253,6 @@ TEST(test_options)
             const bool want = n[0] <= most && n[1] <= most && n[2] <= most && n[3] <= most;
             assert_int_equal(accepts(g, text, (size_t)length), want);
         }
-        samp_grammar_free(g);
     }
 }
 
@@ -1326,12 +1313,11 @@ TEST(test_plain_numbers)
     for (size_t i = 0; i < TEST_COUNT(cases); i++)
         for (int any = 0; any < 2; any++) {
             samp_grammar_error error;
-            samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, any ? "any-number" : NULL,
+            own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, any ? "any-number" : NULL,
                                                 &error);
             if (!g) test_fail(__FILE__, __LINE__, "%s: %s", cases[i].schema, error.message);
             if (accepts(g, cases[i].text, strlen(cases[i].text)) != (any ? cases[i].any : cases[i].plain))
                 test_fail(__FILE__, __LINE__, "%s: %s, with any spelling %d", cases[i].schema, cases[i].text, any);
-            samp_grammar_free(g);
         }
 }
 
@@ -1395,10 +1381,9 @@ TEST(test_order_of_counted)
         for (int i = 0; i < 300; i++) n += (size_t)sprintf(schema + n, "%s\"name %d\":{}", i ? "," : "", i);
         (void)sprintf(schema + n, "}}");
         samp_grammar_error error;
-        samp_grammar *g = any_number(schema, "ordered", &error);
+        own_grammar *g = any_number(schema, "ordered", &error);
         assert_status(error.status, many ? SAMP_E_UNSUPPORTED : SAMP_OK);
         assert_true(!many || strstr(error.message, "too many members to count them in order"));
-        samp_grammar_free(g);
     }
 }
 
@@ -1435,7 +1420,7 @@ TEST(test_order_of_the_text)
     };
     for (size_t i = 0; i < TEST_COUNT(schemas); i++) {
         const bool inside = i + 1 == TEST_COUNT(schemas);
-        samp_grammar *g = compile(schemas[i], "ordered");
+        own_grammar *g = compile(schemas[i], "ordered");
         for (int orders = 0; orders < 256; orders++) {
             const int at[4] = { orders & 3, orders >> 2 & 3, orders >> 4 & 3, orders >> 6 };
             char text[100];
@@ -1446,7 +1431,6 @@ TEST(test_order_of_the_text)
             if (accepts(g, text, (size_t)n) != (at[0] == 0 && at[1] == 1 && at[2] == 2))
                 test_fail(__FILE__, __LINE__, "%s\n%s", schemas[i], text);
         }
-        samp_grammar_free(g);
     }
 }
 
@@ -1497,9 +1481,8 @@ TEST(test_resolved_references)
         snprintf(schema, sizeof schema,
                  "{\"$id\":\"%s\",\"$ref\":\"%s\",\"$defs\":{\"t\":{\"$id\":\"%s\",\"type\":\"null\"}}}", cases[i][0],
                  cases[i][1], cases[i][2]);
-        samp_grammar *g = compile(schema, NULL);
+        own_grammar *g = compile(schema, NULL);
         if (!accepts(g, "null", 4) || accepts(g, "1", 1)) test_fail(__FILE__, __LINE__, "%s", schema);
-        samp_grammar_free(g);
     }
 }
 
@@ -1835,11 +1818,10 @@ TEST(test_wrong_values)
             for (char *value = strtok(values, " "); value; value = strtok(NULL, " ")) {
                 samp_grammar_error error;
                 snprintf(schema, sizeof schema, around[k], keywords[i][0], value);
-                samp_grammar *g = any_number(schema, NULL, &error);
+                own_grammar *g = any_number(schema, NULL, &error);
                 bool right = error.status == SAMP_E_FORMAT || (k == 2 && error.status == SAMP_E_UNSUPPORTED);
                 if (g || !right || !strstr(error.message, keywords[i][0]))
                     test_fail(__FILE__, __LINE__, "%s: %d %s", schema, g ? 0 : error.status, error.message);
-                samp_grammar_free(g);
             }
         }
 }

@@ -380,7 +380,7 @@ TEST(test_forged)
     static saved good, bad;
     static const float not_a_share[] = { NAN, INFINITY, -INFINITY, -1.0f, 1.5f };
     static const uint32_t bad_tokens[] = { 0x80000000u, 0xFFFFFFFEu };
-    samp_sampler *s = samp_init_penalties(8, 1.2f, 0.1f, 0.1f);
+    own_sampler *s = samp_init_penalties(8, 1.2f, 0.1f, 0.1f);
     for (samp_token t = 0; t < 8; t++) assert_ok(samp_accept(s, t));
     save(s, &good);
     for (uint64_t n = 0; n < 20; n++) { /* a window of n that holds 8 */
@@ -437,7 +437,6 @@ TEST(test_forged)
         put(&bad, OWN, (uint64_t)1 << shift, 8);
         assert_refused(s, &bad, "mt19937's draws");
     }
-    samp_free(s);
 }
 
 /* --------------------------------------------------------------------------------------------- foreign bytes */
@@ -707,7 +706,7 @@ TEST(test_same_everywhere)
     static saved at;
     static const uint64_t want[2] = { 0x743918de6f92baa2u, 0x406f08041d5b32d8u };
     for (int rng = 0; rng < 2; rng++) { /* dist alone: what mt19937 gives does not depend on libm */
-        samp_sampler *s = rng ? samp_init_dist(0x123456789u) : make_busy(0);
+        own_sampler *s = rng ? samp_init_dist(0x123456789u) : make_busy(0);
         float row[64];
         assert_ok(samp_set_rng(s, (samp_rng_kind)rng));
         for (int i = 0; i < 400; i++) {
@@ -716,7 +715,6 @@ TEST(test_same_everywhere)
         }
         save(s, &at);
         assert_u64(sampi_checksum(at.bytes, at.size), want[rng]);
-        samp_free(s);
     }
 }
 

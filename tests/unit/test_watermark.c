@@ -120,9 +120,8 @@ TEST(test_vllms_numbers)
             samp_watermark mark = marked_with(k ? SAMP_WATERMARK_GUMBEL_DUAL : SAMP_WATERMARK_GUMBEL, vllm_key);
             mark.alpha = k == 2;
             mark.scope = SAMP_WATERMARK_ALWAYS;
-            samp_sampler *s = vllm_case(&mark, r, row);
+            own_sampler *s = vllm_case(&mark, r, row);
             assert_num(samp_draw(s, row, ROW), tokens[k][r]);
-            samp_free(s);
         }
         for (int k = 0; k < 2; k++) {
             samp_watermark mark = marked_with(kinds[2 + k], vllm_key);
@@ -568,7 +567,7 @@ TEST(test_bad_settings)
             assert_true(want == SAMP_OK || result.n_scored == 7);
         }
     }
-    samp_sampler *s = samp_init_watermark(NULL);
+    own_sampler *s = samp_init_watermark(NULL);
     assert_status(samp_status(s, &field), SAMP_E_NULL);
     assert_string_equal(field, "mark");
     samp_free(s);
@@ -576,7 +575,6 @@ TEST(test_bad_settings)
     s = samp_init_watermark_draft(&mark);
     assert_status(samp_status(s, &field), SAMP_E_UNSUPPORTED);
     assert_string_equal(field, "kind");
-    samp_free(s);
 }
 
 TEST(test_names)
