@@ -311,10 +311,10 @@ TEST(test_byte_zero)
         { SAMP_GRAMMAR_REGEX, "a.b", "0", { 10, 0, 0 } },
     };
     samp_vocab vocab = { 6, zero_bytes, NULL, NULL, NULL, 0, -1, -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    own_index *index = samp_vocab_index_init(&vocab, NULL);
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        samp_grammar *g = read_grammar(cases[i].kind, cases[i].text);
-        samp_sampler *s = samp_init_grammar(index, g);
+        own_grammar *g = read_grammar(cases[i].kind, cases[i].text);
+        own_sampler *s = samp_init_grammar(index, g);
         char bytes[8];
         int64_t forced = samp_grammar_forced(s, bytes, sizeof bytes);
         if (i < 2) assert_num(forced, cases[i].forced[0] - '0');
@@ -331,10 +331,7 @@ TEST(test_byte_zero)
             if (token == 6) break;
             assert_ok(samp_accept(s, token));
         }
-        samp_free(s);
-        samp_grammar_free(g);
     }
-    samp_vocab_index_free(index);
 }
 
 /* What a GBNF may hold besides: comments, ends of lines, names, escapes, classes at their edges. */
@@ -356,11 +353,10 @@ TEST(test_gbnf_spelling)
                 TEXTS("x")); /* the second rule of a name replaces the first */
     check_texts(SAMP_GRAMMAR_GBNF, "none ::= [^\\x00-\\U0010ffff]\nroot ::= \"a\" | none", TEXTS("a"), TEXTS(""),
                 TEXTS("n"));
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nb ::= \"y\"", "b", NULL);
+    own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nb ::= \"y\"", "b", NULL);
     assert_non_null(g);
     assert_num(fares_in(g, "y"), 1);
     assert_num(fares_in(g, "x"), -1);
-    samp_grammar_free(g);
 }
 
 /* What a regular expression may hold: the escapes of JavaScript, with and without braces, and what repeats. */
@@ -609,10 +605,10 @@ TEST(test_random_patterns)
             any |= is[i];
         }
         samp_grammar_error error;
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, text, NULL, &error);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, text, NULL, &error);
         if (!g && (any || error.status != SAMP_E_EMPTY))
             test_fail(__FILE__, __LINE__, "%s: %d %s", text, error.status, error.message);
-        samp_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL;
+        own_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL;
         for (int i = 0; i < N_TEXTS && g; i++) {
             int status = SAMP_OK;
             samp_reset(s);
@@ -623,8 +619,6 @@ TEST(test_random_patterns)
                 test_fail(__FILE__, __LINE__, "%s: '%s' is %d here, %d there", text, words_of[i], status, is[i]);
             if (!status && i % 7 == 0) check_mask(s);
         }
-        samp_free(s);
-        samp_grammar_free(g);
     }
 }
 
@@ -740,9 +734,9 @@ TEST(test_bad_arguments)
     samp_vocab_index_free(NULL);
     free(bytes);
 
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\"");
-    samp_sampler *s = samp_init_grammar(vocab_index, g), *dist = samp_init_dist(1),
-                 *wrong = samp_init_grammar(NULL, g);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\"");
+    own_sampler *s = samp_init_grammar(vocab_index, g), *dist = samp_init_dist(1),
+                *wrong = samp_init_grammar(NULL, g);
     uint32_t bits[(N_VOCAB + 31) / 32];
     float logits[N_VOCAB] = { 0 };
     assert_status(samp_status(wrong, NULL), SAMP_E_NULL);
@@ -770,10 +764,6 @@ TEST(test_bad_arguments)
     assert_status(samp_accept(s, -1), SAMP_E_RANGE);
     assert_status(samp_accept(s, N_VOCAB), SAMP_E_RANGE);
     assert_num(samp_grammar_is_complete(s), 0);
-    samp_free(wrong);
-    samp_free(dist);
-    samp_free(s);
-    samp_grammar_free(g);
 }
 
 /* A regular expression that no text matches is an error, where it can be made; so is a structural tag. */
@@ -794,9 +784,8 @@ TEST(test_no_text)
         if (g || error.status != SAMP_E_EMPTY) test_fail(__FILE__, __LINE__, "%s: %d", cases[i].text, error.status);
         assert_true(error.line == 1 && error.column >= 1 && error.message[0]);
     }
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a|[]|b$c", NULL, NULL);
+    own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a|[]|b$c", NULL, NULL);
     assert_non_null(g);
-    samp_grammar_free(g);
 }
 
 TEST(test_places_of_errors)
@@ -840,7 +829,7 @@ TEST(test_tokens_in_grammars)
     samp_token tool = 256 + N_WORDS - 1;
     uint32_t bits[(N_VOCAB + 31) / 32];
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <tool> (!<tool>)+ <[120]> <[286]>");
-    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    own_sampler *s = samp_init_grammar(vocab_index, g);
     assert_ok(samp_status(s, NULL));
     for (samp_token token = 0; token < N_VOCAB; token++)
         assert_num((samp_grammar_mask(s, bits), bit(bits, token)), token == tool);
@@ -887,7 +876,6 @@ TEST(test_tokens_in_grammars)
     s = samp_init_top_k(1);
     assert_status(samp_grammar_mask(s, bits), SAMP_E_UNSUPPORTED);
     assert_status(samp_grammar_is_complete(NULL), SAMP_E_NULL);
-    samp_free(s);
 }
 
 /* An index from bytes gives the same masks; damage is seen. */
@@ -942,12 +930,11 @@ TEST(test_index_forged)
         words[4] = (uint32_t)sum;
         words[5] = (uint32_t)(sum >> 32);
         int status;
-        samp_vocab_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
+        own_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
         bool token = (word - words - first) % 2 == 0 && i % 16;
         if (!index) assert_status(status, SAMP_E_FORMAT);
         if (index && !token) assert_num(*word, was); /* another byte or token is no damage that can be told */
         taken += index != NULL;
-        samp_vocab_index_free(index);
     }
     assert_true(taken > 100);
     free(words);
@@ -988,10 +975,9 @@ TEST(test_index_forged_groups)
         uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
         words[4] = (uint32_t)sum;
         words[5] = (uint32_t)(sum >> 32);
-        samp_vocab_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
+        own_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
         if ((index != NULL) != forged[i].sound) test_fail(__FILE__, __LINE__, "forged %zu", i);
         assert_status(status, forged[i].sound ? SAMP_OK : SAMP_E_FORMAT);
-        samp_vocab_index_free(index);
     }
     free(words);
 }
@@ -1069,14 +1055,14 @@ TEST(test_masks_along_texts)
     make_run_pieces();
     const samp_token end[] = { n_run_tokens - 1 };
     samp_vocab vocab = { n_run_tokens, run_bytes, NULL, NULL, end, 1, end[0], -1 };
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+    own_index *index = samp_vocab_index_init(&vocab, &status);
     assert_ok(status);
     long n_allowed = 0;
     for (size_t i = 0; i < sizeof grammars / sizeof *grammars; i++) {
-        samp_grammar *g = read_grammar(*grammars[i] == '{' ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_GBNF,
-                                       grammars[i]);
+        own_grammar *g = read_grammar(*grammars[i] == '{' ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_GBNF,
+                                      grammars[i]);
         for (int text = 0; text < 2; text++) {
-            samp_sampler *s = samp_init_grammar(index, g);
+            own_sampler *s = samp_init_grammar(index, g);
             sampi_matcher *m = (sampi_matcher *)s->ctx;
             for (int step = 0; step < 8; step++) {
                 samp_token allowed[MAX_RUN_TOKENS], n = 0;
@@ -1091,12 +1077,9 @@ TEST(test_masks_along_texts)
                 if (n == 0) break;
                 assert_ok(samp_accept(s, allowed[step ? below(&rng, (size_t)n) : 0]));
             }
-            samp_free(s);
         }
-        samp_grammar_free(g);
     }
     assert_true(n_allowed > 10000);
-    samp_vocab_index_free(index);
 }
 
 /* Pieces at the edges of UTF-8, beyond it, and halves of characters; tokens without a text, or with a 0 first; as many as
@@ -1141,11 +1124,11 @@ TEST(test_odd_vocabulary)
     for (int tokenizes = 0; tokenizes < 2; tokenizes++) {
         samp_vocab vocab = { 32, odd_bytes, tokenizes ? one_token : NULL, NULL, end, 4, -1, -1 };
         int status;
-        samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+        own_index *index = samp_vocab_index_init(&vocab, &status);
         assert_ok(status);
         for (size_t i = 0; i < TEST_COUNT(grammars); i++) {
-            samp_grammar *g = read_grammar(grammars[i].kind, grammars[i].text);
-            samp_sampler *s = samp_init_grammar(index, g);
+            own_grammar *g = read_grammar(grammars[i].kind, grammars[i].text);
+            own_sampler *s = samp_init_grammar(index, g);
             for (samp_token first = -1; first < 32; first++) {
                 uint32_t bits;
                 samp_reset(s);
@@ -1156,10 +1139,7 @@ TEST(test_odd_vocabulary)
                         test_fail(__FILE__, __LINE__, "%s: token %d behind %d is %d in the mask", grammars[i].text,
                                   (int)token, (int)first, (int)(bits >> token & 1));
             }
-            samp_free(s);
-            samp_grammar_free(g);
         }
-        samp_vocab_index_free(index);
     }
     samp_vocab none = { 3, odd_bytes, NULL, NULL, NULL, 1, -1, -1 };
     int status;
@@ -1181,15 +1161,15 @@ static const char *long_bytes(const samp_vocab *vocab, samp_token token, size_t 
 TEST(test_long_pieces)
 {
     samp_vocab vocab = { 2, long_bytes, NULL, NULL, NULL, 0, -1, -1 };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\"{1000} \"a\"{23,24}");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\"{1000} \"a\"{23,24}");
     for (longest_piece = SAMPI_MAX_PIECE; longest_piece <= SAMPI_MAX_PIECE + 1; longest_piece++) {
         const bool fits = longest_piece == SAMPI_MAX_PIECE;
         int status;
-        samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+        own_index *index = samp_vocab_index_init(&vocab, &status);
         assert_status(status, fits ? SAMP_OK : SAMP_E_RANGE);
         assert_true((index != NULL) == fits);
         if (!fits) break;
-        samp_sampler *s = samp_init_grammar(index, g);
+        own_sampler *s = samp_init_grammar(index, g);
         uint32_t bits;
         assert_ok(samp_grammar_mask(s, &bits));
         assert_num(bits, 3);
@@ -1197,26 +1177,20 @@ TEST(test_long_pieces)
         assert_num(samp_grammar_is_complete(s), 1);
         assert_ok(samp_grammar_mask(s, &bits));
         assert_num(bits, 2);
-        samp_free(s);
-        samp_vocab_index_free(index);
     }
-    samp_grammar_free(g);
 }
 
 /* A token's text that no token has, with and without a tokenizer of the vocabulary's own. */
 TEST(test_no_such_text)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <q>");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <q>");
     for (int tokenizes = 0; tokenizes < 2; tokenizes++) {
         samp_vocab vocab = { 32, odd_bytes, tokenizes ? one_token : NULL, NULL, NULL, 0, -1, -1 };
         int status;
-        samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
-        samp_sampler *s = samp_init_grammar(index, g);
+        own_index *index = samp_vocab_index_init(&vocab, &status);
+        own_sampler *s = samp_init_grammar(index, g);
         assert_status(samp_status(s, NULL), SAMP_E_RANGE);
-        samp_free(s);
-        samp_vocab_index_free(index);
     }
-    samp_grammar_free(g);
 }
 
 TEST(test_forced)
@@ -1297,8 +1271,8 @@ TEST(test_draft)
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_token tokens[8] = { 0 }, sure[8], n = 0;
-        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, cases[i].text);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, cases[i].text);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         while (cases[i].tokens[n]) n++;
         if (samp_grammar_draft(s, tokens, 8) != n || memcmp(tokens, cases[i].tokens, (size_t)n * sizeof *tokens) ||
             samp_grammar_certain(s, sure, 8) != cases[i].certain ||
@@ -1308,8 +1282,6 @@ TEST(test_draft)
                       (int)samp_grammar_certain(s, sure, 8));
         assert_num(samp_grammar_draft(s, tokens, 1), n > 1 ? 1 : n);
         for (int32_t k = 0; k < n; k++) assert_ok(samp_accept(s, cases[i].tokens[k])); /* it is where it was */
-        samp_free(s);
-        samp_grammar_free(g);
     }
     samp_token many[600];
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"q\" root");
@@ -1345,7 +1317,7 @@ TEST(test_draft_is_exact)
         "{\"properties\":{\"first_name\":{\"enum\":[\"foo\",\"bar\",\"xxx\"]},\"kind\":{\"const\":\"a thing\"},"
         "\"numbers\":{\"items\":{\"type\":\"boolean\"},\"minItems\":2,\"maxItems\":3}},"
         "\"required\":[\"first_name\",\"kind\",\"numbers\"],\"additionalProperties\":false,\"type\":\"object\"}";
-    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "ordered spaced", NULL);
+    own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "ordered spaced", NULL);
     assert_non_null(g);
     for (int kind = 0; kind < 8; kind++) {
         samp_token text[3][MOST];
@@ -1384,7 +1356,6 @@ TEST(test_draft_is_exact)
             assert_true(way == 1 ? steps[way] * 3 < n[0] * 2 : steps[way] < n[0]);
         }
     }
-    samp_grammar_free(g);
 }
 
 static samp_sampler *grammar_chain(samp_sampler *grammar, samp_rng_kind kind)
@@ -1402,7 +1373,7 @@ static samp_sampler *grammar_chain(samp_sampler *grammar, samp_rng_kind kind)
    on the way. */
 TEST(test_fast_and_steps_agree)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     samp_sampler *fast = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
     samp_sampler *steps = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX), *copy;
     float logits[N_VOCAB];
@@ -1440,19 +1411,18 @@ TEST(test_fast_and_steps_agree)
     assert_status(samp_accept(fast, 'q'), SAMP_E_RANGE);
     samp_free(fast);
     samp_free(steps);
-    samp_grammar_free(g);
 }
 
 /* One token by every way in: a grammar as a chain's first sampler, alone and in a batch, and as a mask before a chain
    without it, in a batch and with samp_verify, which gets the token as its draft, or another one. */
 TEST(test_one_token)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     for (int kind = 0; kind < 2; kind++) {
-        samp_sampler *with = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
-        samp_sampler *batched = samp_clone(with), *verified = samp_clone(with),
-                     *without = grammar_chain(NULL, (samp_rng_kind)kind);
-        samp_sampler *grammar = samp_init_grammar(vocab_index, g);
+        own_sampler *with = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        own_sampler *batched = samp_clone(with), *verified = samp_clone(with),
+                    *without = grammar_chain(NULL, (samp_rng_kind)kind);
+        own_sampler *grammar = samp_init_grammar(vocab_index, g);
         float logits[2 * N_VOCAB];
         uint32_t bits[(N_VOCAB + 31) / 32];
         source rng = source_stream(8);
@@ -1486,13 +1456,7 @@ TEST(test_one_token)
             samp_sampler *all[] = { with, batched, verified, without, grammar };
             for (size_t i = 0; i < TEST_COUNT(all); i++) samp_reset(all[i]);
         }
-        samp_free(with);
-        samp_free(batched);
-        samp_free(verified);
-        samp_free(without);
-        samp_free(grammar);
     }
-    samp_grammar_free(g);
 }
 
 /* Two chains with a grammar first are the same, and allow the same. */
@@ -1516,7 +1480,7 @@ static void check_same(const samp_sampler *a, const samp_sampler *b)
 static void check_saved(samp_sampler *chain, const samp_grammar *g, samp_rng_kind kind, source rng)
 {
     static char saved[1 << 16];
-    samp_sampler *loaded = grammar_chain(samp_init_grammar(vocab_index, g), kind);
+    own_sampler *loaded = grammar_chain(samp_init_grammar(vocab_index, g), kind);
     float logits[N_VOCAB];
     if (below(&rng, 2)) assert_ok(samp_accept(loaded, '{'));
     size_t size = samp_state_size(chain);
@@ -1533,14 +1497,13 @@ static void check_saved(samp_sampler *chain, const samp_grammar *g, samp_rng_kin
     }
     check_same(chain, loaded);
     samp_free(chain);
-    samp_free(loaded);
 }
 
 TEST(test_saved)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     for (int kind = 0; kind < 2; kind++) {
-        samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        own_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
         float logits[N_VOCAB];
         source rng = source_stream(11);
         int n_ends = 0;
@@ -1554,9 +1517,7 @@ TEST(test_saved)
             samp_reset(samp_chain_get(chain, 0));
         }
         assert_true(n_ends > 0);
-        samp_free(chain);
     }
-    samp_grammar_free(g);
 }
 
 enum { N_DRAFT = 5 };
@@ -1566,7 +1527,7 @@ enum { N_DRAFT = 5 };
 static void make_draft(source *rng, const samp_sampler *chain, const float *logits, int32_t right, samp_token *draft,
                        samp_token *want)
 {
-    samp_sampler *ahead = samp_clone(chain);
+    own_sampler *ahead = samp_clone(chain);
     for (int i = 0; i <= N_DRAFT; i++) {
         want[i] = samp_sample(ahead, logits + i * N_VOCAB, N_VOCAB);
         assert_true(want[i] >= 0);
@@ -1574,7 +1535,6 @@ static void make_draft(source *rng, const samp_sampler *chain, const float *logi
         draft[i] = i < right ? want[i] : (samp_token)below(rng, N_VOCAB);
         if (i == right && draft[i] == want[i]) draft[i] = (want[i] + 1) % N_VOCAB;
     }
-    samp_free(ahead);
 }
 
 /* What stands in a draft behind its first wrong token is taken back in every sampler, the grammar too: the chain is as
@@ -1582,10 +1542,10 @@ static void make_draft(source *rng, const samp_sampler *chain, const float *logi
 TEST(test_verify)
 {
     static float logits[(N_DRAFT + 1) * N_VOCAB];
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     for (int kind = 0; kind < 2; kind++) {
-        samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
-        samp_sampler *one_by_one = samp_clone(chain);
+        own_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        own_sampler *one_by_one = samp_clone(chain);
         source rng = source_stream(12);
         int n_refused = 0, n_ends = 0;
         for (int step = 0; step < 200; step++) {
@@ -1616,18 +1576,15 @@ TEST(test_verify)
             samp_reset(samp_chain_get(one_by_one, 0));
         }
         assert_true(n_refused > 20 && n_refused < 160 && n_ends > 0);
-        samp_free(chain);
-        samp_free(one_by_one);
     }
-    samp_grammar_free(g);
 }
 
 /* samp_grammar_sample: every token is allowed, and it is the chain's own wherever that one is. */
 TEST(test_sample_and_check)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     for (int kind = 0; kind < 2; kind++) {
-        samp_sampler *chain = grammar_chain(NULL, (samp_rng_kind)kind), *s = samp_init_grammar(vocab_index, g);
+        own_sampler *chain = grammar_chain(NULL, (samp_rng_kind)kind), *s = samp_init_grammar(vocab_index, g);
         float logits[N_VOCAB];
         source rng = source_stream(4);
         int own = 0;
@@ -1645,10 +1602,7 @@ TEST(test_sample_and_check)
             if (token == EOG) samp_reset(s);
         }
         assert_true(own > 0 && own < 200);
-        samp_free(s);
-        samp_free(chain);
     }
-    samp_grammar_free(g);
 }
 
 /* Grammars that are meant to take for ever: an answer, or a status, at once. */
@@ -1666,8 +1620,8 @@ TEST(test_hostile)
         "root ::= a | b\na ::= \"a\" a | \"a\" b | \"a\"\nb ::= \"a\" b \"a\" | \"a\" a \"a\" | \"a\"",
     };
     for (size_t i = 0; i < TEST_COUNT(grammars); i++) {
-        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, grammars[i]);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, grammars[i]);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         uint32_t bits[(N_VOCAB + 31) / 32];
         int status = SAMP_OK;
         assert_ok(samp_set_grammar_limits(s, 1 << 24, 1 << 20));
@@ -1676,8 +1630,6 @@ TEST(test_hostile)
             if (!status) status = samp_accept(s, bit(bits, 'a') ? 'a' : 'x');
         }
         if (status != SAMP_OK && status != SAMP_E_FULL && status != SAMP_E_RANGE) assert_ok(status);
-        samp_free(s);
-        samp_grammar_free(g);
     }
     /* deep recursion keeps what it must, and no more */
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"a\"");
@@ -1794,10 +1746,10 @@ static void check_held(samp_grammar_kind kind, char *text, uint8_t byte)
     for (size_t limit = (size_t)1 << 26; limit; limit = limit > 1 << 20 ? 1 << 20 : 0) {
         size_t before = heap.held;
         heap.peak = before;
-        samp_grammar *g = read_grammar(kind, text);
+        own_grammar *g = read_grammar(kind, text);
         size_t reading = heap.peak - before;
         heap.peak = before = heap.held;
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         assert_ok(samp_set_grammar_limits(s, limit, 1 << 24));
         int status = SAMP_OK, n = 0;
         for (; n < 30 && !status; n++) {
@@ -1813,8 +1765,6 @@ static void check_held(samp_grammar_kind kind, char *text, uint8_t byte)
             test_fail(__FILE__, __LINE__, "%.40s... takes %zu bytes to be read", text, reading);
         if (heap.peak - before > limit + limit / 20)
             test_fail(__FILE__, __LINE__, "%.40s... takes %zu bytes of %zu", text, heap.peak - before, limit);
-        samp_free(s);
-        samp_grammar_free(g);
     }
     free(text);
 }
@@ -1851,10 +1801,10 @@ TEST(test_least_memory)
     size_t most = 0, n_renewals = 0;
     long n_full = 0;
     for (size_t i = 0; i < 40 * TEST_COUNT(cases); i++) {
-        samp_grammar *g = samp_grammar_init(cases[i / 40].kind, cases[i / 40].text, NULL, NULL);
+        own_grammar *g = samp_grammar_init(cases[i / 40].kind, cases[i / 40].text, NULL, NULL);
         assert_non_null(g);
         const size_t before = heap.held;
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         source rng = source_stream(i);
         samp_grammar_usage usage = { 0 };
         assert_ok(samp_set_grammar_limits(s, LIMIT, 1 << 24));
@@ -1878,8 +1828,6 @@ TEST(test_least_memory)
             if (n > 10 && peak - before - others > most) most = peak - before - others;
         }
         n_renewals += usage.n_renewals;
-        samp_free(s);
-        samp_grammar_free(g);
     }
     print_message("at most %zu of %d bytes, %zu renewals, %ld calls found too little\n", most, (int)LIMIT, n_renewals,
                   n_full);
@@ -1890,9 +1838,9 @@ TEST(test_least_memory)
 /* With hardly any memory the same masks: what is forgotten comes back. */
 TEST(test_hardly_any_memory)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF,
-                                   "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= [a-z \\\"]{0,3000} root?");
-    samp_sampler *rich = samp_init_grammar(vocab_index, g), *poor = samp_init_grammar(vocab_index, g);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF,
+                                  "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= [a-z \\\"]{0,3000} root?");
+    own_sampler *rich = samp_init_grammar(vocab_index, g), *poor = samp_init_grammar(vocab_index, g);
     assert_status(samp_set_grammar_limits(poor, 10, 4096), SAMP_E_RANGE);
     assert_ok(samp_set_grammar_limits(poor, 1 << 17, 1 << 24));
     source rng = source_stream(5);
@@ -1911,9 +1859,6 @@ TEST(test_hardly_any_memory)
             samp_reset(poor);
         }
     }
-    samp_free(rich);
-    samp_free(poor);
-    samp_grammar_free(g);
 }
 
 /* Every failing allocation is a status, and leaves nothing behind. */
@@ -1921,8 +1866,8 @@ TEST(test_no_memory)
 {
     long live = heap.live;
     samp_grammar_error error;
-    samp_grammar *g = NULL;
-    samp_sampler *s = NULL;
+    own_grammar *g = NULL;
+    own_sampler *s = NULL;
     for (long at = 1; !g; at++) {
         heap.fail_at = at;
         g = samp_grammar_init(SAMP_GRAMMAR_GBNF, json_gbnf, NULL, &error);
@@ -1941,7 +1886,7 @@ TEST(test_no_memory)
     }
     assert_ok(samp_status(s, NULL));
     uint32_t bits[2][(N_VOCAB + 31) / 32];
-    samp_sampler *other = samp_init_grammar(vocab_index, g);
+    own_sampler *other = samp_init_grammar(vocab_index, g);
     for (const char *p = "{\"a\": [1, {\"b\": \"c"; *p; p++) {
         int status;
         for (long at = 1;; at++) {
@@ -1962,9 +1907,6 @@ TEST(test_no_memory)
         }
         assert_ok(samp_accept(other, *p));
     }
-    samp_free(s);
-    samp_free(other);
-    samp_grammar_free(g);
 }
 
 /* ---- hardship: too few steps, too little room, no memory, at every place of making a grammar and walking it ---- */
@@ -2003,7 +1945,7 @@ enum { HARD_TEXT = 60 };
 static void walk_hard(const samp_grammar *g, const char *text, hardship kind, int amount, uint32_t (*want)[N_MASK])
 {
     uint32_t bits[N_MASK];
-    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    own_sampler *s = samp_init_grammar(vocab_index, g);
     assert_ok(samp_status(s, NULL));
     if (amount % 2) assert_ok(samp_set_rollback(s, 4));
     for (size_t i = 0;; i++) {
@@ -2023,7 +1965,6 @@ static void walk_hard(const samp_grammar *g, const char *text, hardship kind, in
         THROUGH_HARDSHIP(s, kind, amount, samp_accept(s, (uint8_t)text[i]));
     }
     assert_num(samp_grammar_is_complete(s), 1);
-    samp_free(s);
 }
 
 /* The whole of a grammar: it is read, walked in peace, and then under everything. */
@@ -2156,10 +2097,9 @@ TEST(test_nodes_match)
                   { build_others, "a,a", -1 },
                   { build_others, "a,o,o,", -1 } };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        samp_grammar *g = grammar_of(cases[i].build);
+        own_grammar *g = grammar_of(cases[i].build);
         if (fares_in(g, cases[i].text) != cases[i].fares)
             test_fail(__FILE__, __LINE__, "case %zu: %s", i, cases[i].text);
-        samp_grammar_free(g);
     }
 }
 
@@ -2168,9 +2108,9 @@ TEST(test_nodes_match)
 TEST(test_swept_without_memory)
 {
     enum { DEEP = 200 };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"[\" root root \"]\" | \"x\"");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"[\" root root \"]\" | \"x\"");
     for (int round = 0; round < 30; round++) {
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         source rng = source_stream(100 + (uint64_t)round);
         char text[5 * DEEP];
         int n = DEEP;
@@ -2190,21 +2130,19 @@ TEST(test_swept_without_memory)
             assert_num(samp_grammar_is_complete(s), i == n - 1);
         }
         assert_status(samp_accept(s, 'x'), SAMP_E_RANGE);
-        samp_free(s);
     }
-    samp_grammar_free(g);
 }
 
 /* samp_grammar_sample under hardship: the token that it gives else, or a status, and the grammar is where it was. */
 TEST(test_hard_sample)
 {
     static const char *const words_of[] = { "{", "[" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     int n_hard = 0;
     for (int lazy = 0; lazy < 2; lazy++) {
-        samp_sampler *chain = grammar_chain(NULL, SAMP_RNG_PHILOX),
-                     *s = lazy ? samp_init_grammar_lazy(vocab_index, g, words_of, 2, NULL, 0)
-                               : samp_init_grammar(vocab_index, g);
+        own_sampler *chain = grammar_chain(NULL, SAMP_RNG_PHILOX),
+                    *s = lazy ? samp_init_grammar_lazy(vocab_index, g, words_of, 2, NULL, 0)
+                              : samp_init_grammar(vocab_index, g);
         float logits[N_VOCAB];
         source rng = source_stream(14);
         for (int step = 0; step < 25; step++) {
@@ -2216,13 +2154,13 @@ TEST(test_hard_sample)
             assert_true(want >= 0);
             assert_ok(samp_grammar_mask(before, bits[0]));
             for (int i = 0; i < 36; i++) {
-                samp_sampler *hard_s = samp_clone(before), *hard_chain = samp_clone(chain_before);
+                own_sampler *hard_s = samp_clone(before), *hard_chain = samp_clone(chain_before);
                 assert_ok(samp_reserve(hard_chain, N_VOCAB));
                 afflict(hard_s, (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
                 samp_token token = samp_grammar_sample(hard_chain, hard_s, logits, N_VOCAB);
                 relieve(hard_s);
                 if (!lazy) { /* the same in a chain */
-                    samp_sampler *with = grammar_chain(samp_clone(before), SAMP_RNG_PHILOX), *twin = samp_clone(with);
+                    own_sampler *with = grammar_chain(samp_clone(before), SAMP_RNG_PHILOX), *twin = samp_clone(with);
                     assert_ok(samp_reserve(with, N_VOCAB));
                     afflict(samp_chain_get(with, 0), (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
                     samp_token in_chain = samp_sample(with, logits, N_VOCAB);
@@ -2230,8 +2168,6 @@ TEST(test_hard_sample)
                     if (in_chain < 0) assert_true(in_chain == SAMP_E_NOMEM || in_chain == SAMP_E_FULL);
                     if (in_chain < 0) in_chain = samp_sample(with, logits, N_VOCAB);
                     assert_num(in_chain, samp_sample(twin, logits, N_VOCAB));
-                    samp_free(with);
-                    samp_free(twin);
                 }
                 if (token < 0) {
                     assert_true(token == SAMP_E_NOMEM || token == SAMP_E_FULL);
@@ -2241,18 +2177,13 @@ TEST(test_hard_sample)
                 } else {
                     assert_num(token, want);
                 }
-                samp_free(hard_s);
-                samp_free(hard_chain);
             }
             samp_free(before);
             samp_free(chain_before);
             if (want == EOG) samp_reset(s);
         }
-        samp_free(s);
-        samp_free(chain);
     }
     assert_true(n_hard > 100);
-    samp_grammar_free(g);
 }
 
 /* What can't be told by one byte after another: a rule within itself. */
@@ -2283,13 +2214,12 @@ TEST(test_unfinished)
     sampi_node (*const build[])(sampi_tree *) = { build_own_and, build_and_of_open, build_no_rule };
     static const int says[] = { SAMP_E_UNSUPPORTED, SAMP_E_UNSUPPORTED, SAMP_E_RANGE };
     for (int i = 0; i < 3; i++) {
-        samp_grammar *g = (samp_grammar *)heap_malloc(sizeof *g);
+        own_grammar *g = (samp_grammar *)heap_malloc(sizeof *g);
         memset(g, 0, sizeof *g);
         assert_ok(sampi_tree_init(&g->tree));
         int32_t rule = sampi_tree_rule(&g->tree, "", 0);
         assert_ok(sampi_tree_define(&g->tree, rule, build[i](&g->tree)));
         assert_status(sampi_grammar_finish(g, rule), says[i]);
-        samp_grammar_free(g);
     }
 }
 
@@ -2320,10 +2250,9 @@ TEST(test_too_large)
             n += (size_t)sprintf(text + n, rule ? "\"y\"" : "r");
             for (int i = 0; i < depth; i++) n += (size_t)sprintf(text + n, " \"%c\")*", 'a' + i % 26);
         }
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
         assert_true((g != NULL) == !deep);
         if (deep) assert_status(error.status, SAMP_E_RANGE);
-        samp_grammar_free(g);
     }
 }
 
@@ -2333,9 +2262,9 @@ TEST(test_too_large)
 TEST(test_beyond_vocabulary)
 {
     enum { MORE = N_VOCAB + 40 };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+");
-    samp_sampler *s = samp_init_grammar(vocab_index, g), *chain = grammar_chain(samp_clone(s), SAMP_RNG_PHILOX),
-                 *alone = grammar_chain(NULL, SAMP_RNG_PHILOX);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+");
+    own_sampler *s = samp_init_grammar(vocab_index, g), *chain = grammar_chain(samp_clone(s), SAMP_RNG_PHILOX),
+                *alone = grammar_chain(NULL, SAMP_RNG_PHILOX);
     float logits[MORE] = { 0 };
     samp_token_data data[MORE];
     samp_token_data_array cur = test_array(data, logits, MORE);
@@ -2375,10 +2304,6 @@ TEST(test_beyond_vocabulary)
     assert_true(samp_grammar_sample(alone, s, logits, MORE) >= 0);
     assert_num(samp_get_position(chain), 1);
     assert_num(samp_get_position(alone), 2); /* the first draw counts */
-    samp_free(s);
-    samp_free(chain);
-    samp_free(alone);
-    samp_grammar_free(g);
 }
 
 /* Neither is one of them while a grammar waits: first in a chain, behind others, through samp_grammar_sample, in an
@@ -2387,8 +2312,8 @@ TEST(test_waiting_beyond_vocabulary)
 {
     enum { MORE = N_VOCAB + 40 };
     static const char *const ab[] = { "ab" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" [bx]+");
-    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" [bx]+");
+    own_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
     samp_sampler *chain[4] = { grammar_chain(samp_clone(s), SAMP_RNG_PHILOX), samp_chain_init(),
                                grammar_chain(NULL, SAMP_RNG_PHILOX), NULL };
     assert_ok(samp_chain_add(chain[1], samp_init_top_k(MORE)));
@@ -2440,15 +2365,13 @@ TEST(test_waiting_beyond_vocabulary)
     cur.size = 1;
     assert_status(samp_apply(s, &cur), SAMP_E_EMPTY);
     for (int i = 0; i < 3; i++) samp_free(chain[i]);
-    samp_free(s);
-    samp_grammar_free(g);
 }
 
 /* A mask of the row's own and the grammar's: what both allow. */
 TEST(test_two_masks)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [a-z]+");
-    samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [a-z]+");
+    own_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
     float logits[N_VOCAB] = { 0 };
     uint32_t bits[N_MASK] = { 0 };
     samp_token got = -1;
@@ -2464,8 +2387,6 @@ TEST(test_two_masks)
     assert_ok(samp_sample_batch(&chain, &rows, &got));
     assert_status(got, SAMP_E_EMPTY);
     assert_num(samp_get_position(chain), 30);
-    samp_free(chain);
-    samp_grammar_free(g);
 }
 
 /* A text of two hundred characters that satisfies several patterns is found, and so is one number of ninety thousand
@@ -2483,13 +2404,11 @@ TEST(test_far_texts)
     };
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
         uint32_t bits[N_MASK];
-        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schemas[i], "any-number", NULL);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schemas[i], "any-number", NULL);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         assert_ok(samp_set_grammar_limits(s, (size_t)1 << 26, 1 << 20));
         assert_ok(samp_grammar_mask(s, bits));
         assert_true(bits[(i ? '-' : '"') / 32] >> (i ? '-' : '"') % 32 & 1);
-        samp_free(s);
-        samp_grammar_free(g);
     }
 }
 
@@ -2497,9 +2416,9 @@ TEST(test_far_texts)
 TEST(test_what_goes_first)
 {
     int found[3] = { 0 }; /* limits at which the mask fails; at which it does not, but there is no way back; or is */
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     for (size_t most = 10000; most < 100000; most += 500) {
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         sampi_matcher *m = (sampi_matcher *)s->ctx;
         uint32_t bits[N_VOCAB / 32 + 1];
         m->shared->account.most = 1 << 26;
@@ -2514,18 +2433,16 @@ TEST(test_what_goes_first)
         if (back) assert_status(back, SAMP_E_RANGE);
         found[status ? 0 : back ? 1 : 2]++;
         assert_num(m->d.account.full, status != SAMP_OK);
-        samp_free(s);
     }
     print_message("full %d times, without a way back %d, with it %d\n", found[0], found[1], found[2]);
     assert_true(found[0] && found[1] && found[2]);
-    samp_grammar_free(g);
 }
 
 /* Where a grammar's memory is full, a text begins as soon as there is room for it. */
 TEST(test_reset_when_full)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
-    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_sampler *s = samp_init_grammar(vocab_index, g);
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     uint32_t bits[2][N_VOCAB / 32 + 1];
     assert_ok(samp_grammar_mask(s, bits[0]));
@@ -2534,7 +2451,7 @@ TEST(test_reset_when_full)
     assert_status(samp_grammar_mask(s, bits[1]), SAMP_E_FULL);
     assert_status(samp_accept(s, '{'), SAMP_E_FULL);
     assert_status(samp_grammar_is_complete(s), SAMP_E_FULL);
-    samp_sampler *copy = samp_clone(s);
+    own_sampler *copy = samp_clone(s);
     assert_status(samp_grammar_mask(copy, bits[1]), SAMP_E_FULL);
     assert_ok(samp_set_grammar_limits(s, 1 << 20, 1 << 20)); /* the limit is the grammar's */
     assert_ok(samp_grammar_mask(s, bits[1]));
@@ -2542,15 +2459,12 @@ TEST(test_reset_when_full)
     assert_ok(samp_grammar_mask(copy, bits[1]));
     assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
     assert_num(samp_grammar_is_complete(copy), 0);
-    samp_free(copy);
-    samp_free(s);
-    samp_grammar_free(g);
 }
 
 /* A set of pairs is empty whenever it is emptied, however often that has been. */
 TEST(test_pairs_are_emptied)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
     samp_sampler *s[2] = { samp_init_grammar(vocab_index, g), samp_init_grammar(vocab_index, g) };
     sampi_matcher *m = (sampi_matcher *)s[1]->ctx;
     for (int i = 0; i < 3; i++) { /* pairs of the first rounds are there when these come again */
@@ -2569,7 +2483,6 @@ TEST(test_pairs_are_emptied)
     assert_true(m->space->seen.round > 0 && m->space->joined.round > 0);
     samp_free(s[0]);
     samp_free(s[1]);
-    samp_grammar_free(g);
 }
 
 /* A matcher at its limit goes on wherever a new one that has read the same text can, with some room left for an array
@@ -2586,8 +2499,8 @@ TEST(test_full_goes_on)
     int n_full = 0, n_stuck = 0, n_refused = 0;
     for (uint64_t round = 0; round < 60; round++) {
         source rng = source_stream(300 + round);
-        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, texts[round % 3]);
-        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, texts[round % 3]);
+        own_sampler *s = samp_init_grammar(vocab_index, g);
         uint32_t bits[N_MASK];
         samp_token text[LONG];
         assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 20));
@@ -2618,8 +2531,6 @@ TEST(test_full_goes_on)
             n_refused += samp_state_load(s, saved, size) != SAMP_OK;
             break;
         }
-        samp_free(s);
-        samp_grammar_free(g);
     }
     if (n_stuck || n_refused || n_full == 0)
         test_fail(__FILE__, __LINE__, "%d full, %d of them stuck, %d states refused", n_full, n_stuck, n_refused);
@@ -2630,8 +2541,8 @@ TEST(test_loads_full)
 {
     char saved[256];
     static const char text[] = "(?:(?:a|b)*a(?:a|b){6}|x){0,9}xx";
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_REGEX, text), *h = read_grammar(SAMP_GRAMMAR_REGEX, text);
-    samp_sampler *s = samp_init_grammar(vocab_index, g), *other = samp_init_grammar(vocab_index, h);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_REGEX, text), *h = read_grammar(SAMP_GRAMMAR_REGEX, text);
+    own_sampler *s = samp_init_grammar(vocab_index, g), *other = samp_init_grammar(vocab_index, h);
     for (const char *p = "abaabbabaababbabba"; *p; p++) assert_ok(samp_accept(s, *p));
     size_t size = samp_state_size(s);
     assert_true(size > 0 && size < sizeof saved);
@@ -2645,10 +2556,6 @@ TEST(test_loads_full)
     relieve(other);
     assert_ok(samp_state_load(other, saved, size));
     assert_num(samp_state_size(other), size);
-    samp_free(s);
-    samp_free(other);
-    samp_grammar_free(g);
-    samp_grammar_free(h);
 }
 
 static int refuse(samp_sampler *s, samp_token token)
@@ -2667,8 +2574,8 @@ static int leave(samp_sampler *s, samp_token_data_array *cur)
    which the grammar then takes back. */
 TEST(test_sample_fails)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab] \"c\"");
-    samp_sampler *s = samp_init_grammar(vocab_index, g), *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab] \"c\"");
+    own_sampler *s = samp_init_grammar(vocab_index, g), *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
     float logits[N_VOCAB];
     for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'x' ? 0.0f : -INFINITY;
     assert_status(samp_grammar_sample(chain, s, logits, N_VOCAB), SAMP_E_EMPTY);
@@ -2685,20 +2592,17 @@ TEST(test_sample_fails)
     }
     assert_ok(samp_accept(s, 'b')); /* at the place where it was */
     assert_ok(samp_accept(s, 'c'));
-    samp_free(s);
-    samp_free(chain);
-    samp_grammar_free(g);
 }
 
 /* A trigger that goes on as it must not is drawn anew, from a mask; where there is no memory for that, it says so. */
 TEST(test_no_second_mask)
 {
     static const char *const x[] = { "x" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= r \"y\"\nr ::= \"x\" \"y\" r? | \"z\" r");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= r \"y\"\nr ::= \"x\" \"y\" r? | \"z\" r");
     int n_failed = 0;
     for (long fail = 1; fail < 200; fail++) {
-        samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, x, 1, NULL, 0),
-                     *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
+        own_sampler *s = samp_init_grammar_lazy(vocab_index, g, x, 1, NULL, 0),
+                    *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
         sampi_matcher *m = (sampi_matcher *)s->ctx;
         float logits[N_VOCAB];
         for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'q' ? 1.0f : -INFINITY;
@@ -2714,11 +2618,8 @@ TEST(test_no_second_mask)
         if (token != 'q') assert_status(token, SAMP_E_NOMEM);
         assert_true(failed || token == 'q');
         n_failed += failed;
-        samp_free(s);
-        samp_free(chain);
     }
     assert_true(n_failed > 3);
-    samp_grammar_free(g);
 }
 
 static int count_up(samp_sampler *s, samp_token token)
@@ -2748,8 +2649,8 @@ static size_t save_two(const samp_sampler *const *two, char *out, size_t size)
    wherever it stands, with and without samp_rollback's records. A sampler that has no rollback has counted it. */
 TEST(test_one_refuses_a_token)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
-                 *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
     static const samp_sampler_i refusing = { .accept = refuse, .apply = leave },
                                 able = { .accept = count_up, .apply = leave, .rollback = count_down },
                                 unable = { .accept = count_up, .apply = leave }, deaf = { .apply = leave };
@@ -2790,8 +2691,6 @@ TEST(test_one_refuses_a_token)
         assert_num(samp_sample(chain, logits, N_VOCAB), 'b'); /* what both let */
         samp_free(chain);
     }
-    samp_grammar_free(g);
-    samp_grammar_free(h);
 }
 
 /* A sampler of the user's that has a list of its tokens, and may refuse to go back. */
@@ -2820,9 +2719,8 @@ static int stubborn_rollback(samp_sampler *s, int32_t n)
    it. */
 TEST(test_one_refuses_a_rollback)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
-                 *h = read_grammar(SAMP_GRAMMAR_GBNF,
-                                   "root ::= x\nx ::= \"a\" x y x? | \"b\" x? y?\ny ::= x? \"a\"?");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= x\nx ::= \"a\" x y x? | \"b\" x? y?\ny ::= x? \"a\"?");
     static const samp_sampler_i iface = { .accept = stubborn_accept, .apply = leave, .rollback = stubborn_rollback };
     static char before[1 << 16], after[1 << 16];
     for (int kind = 0; kind < 12; kind++) {
@@ -2858,8 +2756,6 @@ TEST(test_one_refuses_a_rollback)
         assert_true(memcmp(before, after, size) == 0);
         samp_free(chain);
     }
-    samp_grammar_free(g);
-    samp_grammar_free(h);
 }
 
 /* So does one for which a grammar has no memory: a clone has room for few items, and the place before the last token
@@ -2871,12 +2767,12 @@ TEST(test_rollback_without_memory)
     for (int i = 1; i < 20; i++) n += (size_t)sprintf(text + n, " | r%d", i);
     n += (size_t)sprintf(text + n, ")");
     for (int i = 0; i < 20; i++) n += (size_t)sprintf(text + n, "\nr%d ::= \"x\" r%d? \"%c\"", i, i, 'A' + i);
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [axA]+"), *h = read_grammar(SAMP_GRAMMAR_GBNF, text);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [axA]+"), *h = read_grammar(SAMP_GRAMMAR_GBNF, text);
     static char before[1 << 16], after[1 << 16];
-    samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
+    own_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
     assert_ok(samp_chain_insert(chain, 1, samp_init_grammar(vocab_index, h)));
     for (const char *p = "axxA"; *p; p++) assert_ok(samp_accept(chain, *p));
-    samp_sampler *clone = samp_clone(chain);
+    own_sampler *clone = samp_clone(chain);
     const samp_sampler *grammars[2] = { samp_chain_get(clone, 0), samp_chain_get(clone, 1) };
     size_t size = save_two(grammars, before, sizeof before);
     heap.fail_at = 1;
@@ -2886,17 +2782,13 @@ TEST(test_rollback_without_memory)
     assert_true(memcmp(before, after, size) == 0);
     assert_ok(samp_rollback(clone, 1));
     assert_ok(samp_accept(clone, 'x'));
-    samp_free(chain);
-    samp_free(clone);
-    samp_grammar_free(g);
-    samp_grammar_free(h);
 }
 
 /* Two grammars in one chain, each with its text: a state has both. Cut off anywhere it is none, and changes nothing. */
 TEST(test_two_grammars)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
-                 *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
     samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX), *loaded;
     assert_ok(samp_chain_insert(chain, 1, samp_init_grammar(vocab_index, h)));
     loaded = samp_clone(chain);
@@ -2919,8 +2811,6 @@ TEST(test_two_grammars)
     assert_ok(samp_accept(loaded, 'b'));
     samp_free(chain);
     samp_free(loaded);
-    samp_grammar_free(g);
-    samp_grammar_free(h);
 }
 
 /* A state is loaded by the same grammar only, however its rules are called: not where a rule's body, the bounds of a
@@ -2961,7 +2851,7 @@ TEST(test_other_grammar)
     static char saved[N_CASES][256];
     size_t size[N_CASES];
     third.n_eog = 0;
-    samp_vocab_index *third_index = samp_vocab_index_init(&third, NULL);
+    own_index *third_index = samp_vocab_index_init(&third, NULL);
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         g[i] = read_grammar(cases[i].kind, cases[i].text);
         s[i] = samp_init_grammar(vocab_index, g[i]);
@@ -2992,7 +2882,6 @@ TEST(test_other_grammar)
     samp_grammar_free(same);
     for (size_t i = 0; i < N_CASES; i++) samp_free(s[i]);
     for (size_t i = 0; i < n; i++) samp_grammar_free(g[i]);
-    samp_vocab_index_free(third_index);
 }
 
 /* ---- lazy grammars ---- */
@@ -3124,7 +3013,7 @@ TEST(test_lazy_patterns)
           SAMP_E_RANGE,
           0 },
     };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         const char *field;
         size_t at = 0;
@@ -3137,8 +3026,8 @@ TEST(test_lazy_patterns)
             assert_status(status, SAMP_E_RANGE);
         }
         most_ops = 1 << 16;
-        samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, cases[i].patterns,
-                                                          1 + (cases[i].patterns[1] != NULL), NULL, 0);
+        own_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, cases[i].patterns,
+                                                         1 + (cases[i].patterns[1] != NULL), NULL, 0);
         if (!cases[i].text) {
             assert_status(samp_status(s, &field), cases[i].begins);
             if (cases[i].begins) assert_text(field, "trigger_patterns");
@@ -3148,15 +3037,13 @@ TEST(test_lazy_patterns)
                 test_fail(__FILE__, __LINE__, "%s in %s: at %d behind %zu", cases[i].patterns[0], cases[i].text, got,
                           at);
         }
-        samp_free(s);
     }
-    samp_grammar_free(g);
 }
 
 /* Random words in random texts of few letters: the first occurrence of any of them. */
 TEST(test_lazy_words)
 {
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
     source rng = source_stream(9);
     int n_begun = 0;
     for (int round = 0; round < rounds(300); round++) {
@@ -3169,7 +3056,7 @@ TEST(test_lazy_words)
         }
         for (size_t i = 0; i < 24; i++) text[i] = "abxc"[below(&rng, 2 + (uint64_t)(round % 3))];
         text[24] = 0;
-        samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, list, 3, NULL, 0);
+        own_sampler *s = samp_init_grammar_lazy(vocab_index, g, list, 3, NULL, 0);
         size_t at = 24;
         int got = begins(s, text, round % 2 ? 1 : 9, &at), want = -1;
         text[at] = 0;
@@ -3179,10 +3066,8 @@ TEST(test_lazy_words)
         }
         if (got != want) test_fail(__FILE__, __LINE__, "%s %s %s in %s: %d", word[0], word[1], word[2], text, got);
         n_begun += got >= 0;
-        samp_free(s);
     }
     assert_true(n_begun * 3 > rounds(300) && n_begun < rounds(300));
-    samp_grammar_free(g);
 }
 
 /* Tokens as triggers; what does not fit the grammar; no trigger; what is wrong. */
@@ -3190,8 +3075,8 @@ TEST(test_lazy_tokens)
 {
     static const samp_token tool[] = { EMPTY_TOKEN, 'c' };
     static const char *const ab[] = { "ab" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <[286]> \"x\" | \"c\" \"a\" | \"ab\" \"x\"");
-    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, tool, 2);
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <[286]> \"x\" | \"c\" \"a\" | \"ab\" \"x\"");
+    own_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, tool, 2);
     uint32_t bits[(N_VOCAB + 31) / 32];
     char text[2][256], bytes[8];
     assert_ok(samp_grammar_mask(s, bits));
@@ -3265,8 +3150,6 @@ TEST(test_lazy_tokens)
     s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, NULL, 0); /* for ever */
     for (samp_token token = 0; token < N_VOCAB; token++) assert_ok(samp_accept(s, token));
     assert_num(samp_grammar_is_awaiting(s), 1);
-    samp_free(s);
-    samp_grammar_free(g);
 }
 
 /* Which tokens a waiting grammar accepts, each tried with a clone; the mask is the same. Returns how many it refuses. */
@@ -3277,7 +3160,7 @@ static int try_all(const samp_sampler *s, bool *accepts)
     samp_sampler *asked = samp_clone(s);
     assert_ok(samp_grammar_mask(asked, bits));
     for (samp_token token = 0; token < N_VOCAB; token++) {
-        samp_sampler *copy = samp_clone(s);
+        own_sampler *copy = samp_clone(s);
         const int status = samp_accept(copy, token);
         if (status) assert_status(status, SAMP_E_RANGE);
         accepts[token] = status == SAMP_OK;
@@ -3285,7 +3168,6 @@ static int try_all(const samp_sampler *s, bool *accepts)
             test_fail(__FILE__, __LINE__, "token %d is %d in the mask, and accepted with %d", token, bit(bits, token),
                       status);
         refused += status != SAMP_OK;
-        samp_free(copy);
     }
     samp_free(asked);
     return refused;
@@ -3296,12 +3178,12 @@ static int try_all(const samp_sampler *s, bool *accepts)
 TEST(test_lazy_chain)
 {
     static const char *const patterns[] = { "[\\s\\S]*?(a|\")" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" \",\" | \"\\\"\" [^\"]* \"\\\"\"");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" \",\" | \"\\\"\" [^\"]* \"\\\"\"");
     int waited = 0, refused = 0, drawn = 0;
     for (int kind = 0; kind < 2; kind++) {
-        samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 1, NULL, 0);
-        samp_sampler *fast = grammar_chain(samp_clone(s), (samp_rng_kind)kind), *steps = samp_clone(fast);
-        samp_sampler *without = grammar_chain(NULL, (samp_rng_kind)kind), *alone = samp_clone(without);
+        own_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 1, NULL, 0);
+        own_sampler *fast = grammar_chain(samp_clone(s), (samp_rng_kind)kind), *steps = samp_clone(fast);
+        own_sampler *without = grammar_chain(NULL, (samp_rng_kind)kind), *alone = samp_clone(without);
         float logits[N_VOCAB], masked[N_VOCAB];
         samp_token_data data[N_VOCAB];
         bool accepts[N_VOCAB];
@@ -3326,14 +3208,8 @@ TEST(test_lazy_chain)
             drawn += token > 0;
             if (token == EOG) samp_reset(s);
         }
-        samp_free(s);
-        samp_free(fast);
-        samp_free(steps);
-        samp_free(without);
-        samp_free(alone);
     }
     assert_true(waited > 100 && refused > 0 && drawn > 600);
-    samp_grammar_free(g);
 }
 
 /* The mask of a waiting grammar, of random triggers and texts, is that of the tokens that it accepts; clones, rollbacks
@@ -3353,11 +3229,10 @@ TEST(test_lazy_masks)
         const char *texts[2] = { patterns[below(&rng, 12)], patterns[below(&rng, 12)] },
                    *words_of[2] = { "ab", "xx" };
         const samp_token tokens[2] = { EMPTY_TOKEN, 'c' };
-        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, grammars[below(&rng, 4)]);
+        own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, grammars[below(&rng, 4)]);
         const size_t n_texts = below(&rng, 3), n_tokens = below(&rng, 3);
-        samp_sampler *s = round % 3
-                              ? samp_init_grammar_lazy_patterns(vocab_index, g, texts, n_texts, tokens, n_tokens)
-                              : samp_init_grammar_lazy(vocab_index, g, words_of, n_texts, tokens, n_tokens);
+        own_sampler *s = round % 3 ? samp_init_grammar_lazy_patterns(vocab_index, g, texts, n_texts, tokens, n_tokens)
+                                   : samp_init_grammar_lazy(vocab_index, g, words_of, n_texts, tokens, n_tokens);
         bool accepts[N_VOCAB];
         assert_ok(samp_status(s, NULL));
         assert_ok(samp_set_rollback(s, 30));
@@ -3370,8 +3245,6 @@ TEST(test_lazy_masks)
             if (below(&rng, 4) == 0)
                 assert_ok(samp_rollback(s, (int32_t)below(&rng, (uint64_t)samp_rollback_depth(s) + 1)));
         }
-        samp_free(s);
-        samp_grammar_free(g);
     }
     assert_true(n_refused > n_rounds / 3 && n_waited > n_refused);
 }
@@ -3380,9 +3253,9 @@ TEST(test_lazy_masks)
 TEST(test_lazy_think)
 {
     static const samp_token think[] = { EMPTY_TOKEN };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\": \"integer\"}");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\": \"integer\"}");
     samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, think, 1);
-    samp_sampler *chain = grammar_chain(s, SAMP_RNG_PHILOX);
+    own_sampler *chain = grammar_chain(s, SAMP_RNG_PHILOX);
     static char saved[1 << 12];
     float logits[N_VOCAB] = { 0 };
     uint32_t bits[N_MASK];
@@ -3406,8 +3279,6 @@ TEST(test_lazy_think)
     assert_ok(samp_state_load(chain, saved, size));
     assert_num(samp_grammar_is_complete(samp_chain_get(chain, 0)), 1);
     assert_status(samp_accept(chain, 'x'), SAMP_E_RANGE);
-    samp_free(chain);
-    samp_grammar_free(g);
 }
 
 /* A row whose draft is a trigger that does not fit, without memory at every place: nothing has changed then, and again it
@@ -3415,7 +3286,7 @@ TEST(test_lazy_think)
 TEST(test_lazy_draft_memory)
 {
     static const char *const ab[] = { "ab" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\" \"x\"*");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\" \"x\"*");
     float logits[2 * N_VOCAB] = { 0 };
     samp_token out[2], token = 257 /* abc */;
     const samp_draft draft = { 1, &token, NULL, NULL, 0, NULL };
@@ -3423,7 +3294,7 @@ TEST(test_lazy_draft_memory)
     for (int i = 0; i < 2; i++) logits[i * N_VOCAB + 257] = logits[i * N_VOCAB + 256] = 20.0f;
     for (long fail = 1; !done; fail++) {
         samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
-        samp_sampler *chain = grammar_chain(s, SAMP_RNG_PHILOX);
+        own_sampler *chain = grammar_chain(s, SAMP_RNG_PHILOX);
         assert_ok(samp_reserve(chain, N_VOCAB));
         assert_ok(samp_accept(chain, 'x'));
         heap.fail_at = fail;
@@ -3438,20 +3309,18 @@ TEST(test_lazy_draft_memory)
         assert_num(samp_grammar_is_complete(s), 1);
         assert_ok(samp_rollback(chain, 2));
         assert_num(samp_grammar_is_awaiting(s), 1);
-        samp_free(chain);
     }
-    samp_grammar_free(g);
 }
 
 /* No memory at every place of making, waiting and replaying; and long texts, which are not looked through again. */
 TEST(test_lazy_memory)
 {
     static const char *const patterns[] = { "^(?:[ab]|x{2})*?(c)$", "(b)x" };
-    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"c\" | \"b\" \"x\"+");
+    own_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"c\" | \"b\" \"x\"+");
     bool done = false;
     for (long fail = 1; !done; fail++) {
         heap.fail_at = fail;
-        samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 2, NULL, 0);
+        own_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 2, NULL, 0);
         int status = s ? samp_status(s, NULL) : SAMP_E_NOMEM;
         if (!status) status = samp_accept(s, 'a');
         if (!status) status = samp_accept(s, 'b');
@@ -3465,7 +3334,6 @@ TEST(test_lazy_memory)
             assert_ok(samp_accept(s, 'c'));
             assert_num(samp_grammar_is_complete(s), 1);
         }
-        samp_free(s);
     }
     samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 2, NULL, 0);
     assert_ok(samp_set_grammar_limits(s, 1 << 16, 1024));
@@ -3473,7 +3341,6 @@ TEST(test_lazy_memory)
     assert_ok(samp_accept(s, 'c'));
     assert_num(samp_grammar_is_complete(s), 1);
     samp_free(s);
-    samp_grammar_free(g);
 }
 
 int main(int argc, char **argv)
