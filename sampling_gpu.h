@@ -119,22 +119,21 @@
    do not end it.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are five globals more than in sampling.h: the device that the kernels are
-   bound to, what they are bound to, where their teams copy it, and a probe's counters, which are written in a critical
-   section; and the verdict on each device (see samp_gpu_init), an atomic: if two threads make the first two contexts,
-   both may try the device. */
+   by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
+   bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
+   each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2728 gpu/prefix.h                     5177 gpu/device.h
-     153 gpu/api.h                        3115 gpu/choosing.h                   5437 gpu/contexts.h
-     305 gpu/switches.h                   3203 gpu/ending.h                     5605 gpu/steps.h
-     370 gpu/records.h                    3353 gpu/answers.h                    5695 gpu/where.h
-     644 gpu/ptx.h                        4056 samplers/plans.h                 5860 gpu/sending.h
-     717 gpu/elements.h                   4318 gpu/users.h                      6128 gpu/batch.h
-     969 gpu/passes.h                     4414 gpu/logprobs.h                   6425 gpu/results.h
-    1764 gpu/list.h                       4566 gpu/short.h                      6708 gpu/canary.h
-    2404 gpu/left.h                       4710 gpu/advance.h
-    2605 gpu/done.h                       4959 gpu/shapes.h
+       2 gpu/opening.h                    2727 gpu/prefix.h                     5178 gpu/device.h
+     152 gpu/api.h                        3114 gpu/choosing.h                   5439 gpu/contexts.h
+     304 gpu/switches.h                   3202 gpu/ending.h                     5607 gpu/steps.h
+     369 gpu/records.h                    3352 gpu/answers.h                    5697 gpu/where.h
+     643 gpu/ptx.h                        4055 samplers/plans.h                 5862 gpu/sending.h
+     716 gpu/elements.h                   4317 gpu/users.h                      6130 gpu/batch.h
+     968 gpu/passes.h                     4413 gpu/logprobs.h                   6427 gpu/results.h
+    1763 gpu/list.h                       4565 gpu/short.h                      6710 gpu/canary.h
+    2403 gpu/left.h                       4709 gpu/advance.h
+    2604 gpu/done.h                       4960 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -4949,9 +4948,11 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. */
-static const sampi_gpu_args *sampi_gpu_bound;
-static sampi_gpu_args *sampi_gpu_near; /* [teams] where teams copy args that are in host memory; NULL: they are not */
+/* The batch that the kernel runs, and the probe's counters. */
+static struct {
+    const sampi_gpu_args *args; /* NULL for a probe */
+    sampi_gpu_args *near_args;  /* [teams] where teams copy args that are in host memory; NULL: they are not */
+} sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
 #endif
@@ -5338,20 +5339,21 @@ static SAMPI_CALLED void sampi_gpu_take_args(const sampi_gpu_args *from, sampi_g
    rows in turn. */
 static void sampi_gpu_run_team(void)
 {
-    const sampi_gpu_args *a = sampi_gpu_bound;
+    const sampi_gpu_args *a = sampi_gpu_bound.args;
     const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
     if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
-    if (a && sampi_gpu_near) {
-        sampi_gpu_take_args(a, sampi_gpu_near + first);
-        a = sampi_gpu_near + first;
+    if (a && sampi_gpu_bound.near_args) {
+        sampi_gpu_args *own = sampi_gpu_bound.near_args + first;
+        sampi_gpu_take_args(a, own);
+        a = own;
     }
     const uint32_t n = a ? sampi_gpu_teams_of(a) : 0;
     for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
 
-/* The kernel, for three numbers of teams; launch calls one of them, and probe, with sampi_gpu_bound NULL, that with
-   most. thread_limit is on a target construct of its own, and the number of teams is a constant: anything else makes
-   libgomp allocate on the device, or copy arguments to it. */
+/* The kernel, for three numbers of teams; launch calls one of them, and probe, without a batch, that with most.
+   thread_limit is on a target construct of its own, and the number of teams is a constant: anything else makes libgomp
+   allocate on the device, or copy arguments to it. */
 #define SAMPI_KERNEL(name, n_teams) \
     static void name(int device) { SAMPI_IN_TEAMS(device, n_teams) sampi_gpu_run_team(); }
 SAMPI_KERNEL(sampi_gpu_kernel, SAMPI_TEAMS)
@@ -5369,7 +5371,7 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
         memset(counter, 0, sizeof counter);
         counter[2] = limit;
         if (sampi_gpu_put(gpu, gpu->args.cell, counter, sizeof counter)) return SAMP_E_DEVICE;
-        sampi_gpu_bound = NULL;
+        sampi_gpu_bound.args = NULL;
         sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.cell;
 #pragma omp target update to(sampi_gpu_bound, sampi_gpu_probe_counters) device(device)
         sampi_gpu_kernel(device);
@@ -5414,11 +5416,11 @@ static void sampi_gpu_launch(samp_gpu *gpu)
         sampi_gpu_args *near_args = direct ? gpu->near_args : NULL;
 #pragma omp critical(sampi_gpu)
         {
-            if (sampi_gpu_bound != a || sampi_gpu_near != near_args || bound_device != device) {
-                sampi_gpu_bound = a;
-                sampi_gpu_near = near_args;
+            if (sampi_gpu_bound.args != a || sampi_gpu_bound.near_args != near_args || bound_device != device) {
+                sampi_gpu_bound.args = a;
+                sampi_gpu_bound.near_args = near_args;
                 bound_device = device;
-#pragma omp target update to(sampi_gpu_bound, sampi_gpu_near) device(device)
+#pragma omp target update to(sampi_gpu_bound) device(device)
             }
             const uint32_t n = sampi_gpu_teams_of(&gpu->args);
             if (n <= SAMPI_TEAMS_ONE)

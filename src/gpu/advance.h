@@ -258,10 +258,12 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 
 #if SAMPI_OFFLOAD
 #pragma omp declare target
-/* Pointers to the batch that the kernel runs, NULL for a probe, and the probe's counters. They are globals because a
-   launch with arguments costs more. */
-static const sampi_gpu_args *sampi_gpu_bound;
-static sampi_gpu_args *sampi_gpu_near; /* [teams] where teams copy args that are in host memory; NULL: they are not */
+/* The batch that the kernel runs, and the probe's counters. They are globals because a launch with arguments costs
+   more. */
+static struct {
+    const sampi_gpu_args *args; /* NULL for a probe */
+    sampi_gpu_args *near_args;  /* [teams] where teams copy args that are in host memory; NULL: they are not */
+} sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [4] see sampi_gpu_count_teams */
 #pragma omp end declare target
 #endif

@@ -177,18 +177,19 @@ static SAMPI_CALLED void sampi_gpu_take_args(const sampi_gpu_args *from, sampi_g
    rows in turn. */
 static void sampi_gpu_run_team(void)
 {
-    const sampi_gpu_args *a = sampi_gpu_bound;
+    const sampi_gpu_args *a = sampi_gpu_bound.args;
     const uint32_t first = (uint32_t)omp_get_team_num(), n_teams = (uint32_t)omp_get_num_teams();
     if (!a) sampi_gpu_count_teams(sampi_gpu_probe_counters, first, n_teams);
-    if (a && sampi_gpu_near) {
-        sampi_gpu_take_args(a, sampi_gpu_near + first);
-        a = sampi_gpu_near + first;
+    if (a && sampi_gpu_bound.near_args) {
+        sampi_gpu_args *own = sampi_gpu_bound.near_args + first;
+        sampi_gpu_take_args(a, own);
+        a = own;
     }
     const uint32_t n = a ? sampi_gpu_teams_of(a) : 0;
     for (uint32_t team = first; team < n; team += n_teams) sampi_gpu_team(a, team);
 }
 
-/* The kernel, for three numbers of teams; launch calls one of them, and probe, with sampi_gpu_bound NULL, that with
+/* The kernel, for three numbers of teams; launch calls one of them, and probe, without a batch, that with
    most. thread_limit is on a target construct of its own, and the number of teams is a constant: anything else makes
    libgomp allocate on the device, or copy arguments to it. A batch takes the fewest teams that it needs, because
    libgomp's end of a team has two fences of the whole system, which the teams of a multiprocessor do one after the
@@ -211,7 +212,7 @@ static int sampi_gpu_find_teams(samp_gpu *gpu)
         memset(counter, 0, sizeof counter);
         counter[2] = limit;
         if (sampi_gpu_put(gpu, gpu->args.cell, counter, sizeof counter)) return SAMP_E_DEVICE;
-        sampi_gpu_bound = NULL;
+        sampi_gpu_bound.args = NULL;
         sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.cell;
 #pragma omp target update to(sampi_gpu_bound, sampi_gpu_probe_counters) device(device)
         sampi_gpu_kernel(device);
@@ -261,11 +262,11 @@ static void sampi_gpu_launch(samp_gpu *gpu)
         sampi_gpu_args *near_args = direct ? gpu->near_args : NULL;
 #pragma omp critical(sampi_gpu)
         {
-            if (sampi_gpu_bound != a || sampi_gpu_near != near_args || bound_device != device) {
-                sampi_gpu_bound = a;
-                sampi_gpu_near = near_args;
+            if (sampi_gpu_bound.args != a || sampi_gpu_bound.near_args != near_args || bound_device != device) {
+                sampi_gpu_bound.args = a;
+                sampi_gpu_bound.near_args = near_args;
                 bound_device = device;
-#pragma omp target update to(sampi_gpu_bound, sampi_gpu_near) device(device)
+#pragma omp target update to(sampi_gpu_bound) device(device)
             }
             const uint32_t n = sampi_gpu_teams_of(&gpu->args);
             if (n <= SAMPI_TEAMS_ONE)

@@ -118,7 +118,6 @@
    do not end it.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. With OpenMP there are five globals more than in sampling.h: the device that the kernels are
-   bound to, what they are bound to, where their teams copy it, and a probe's counters, which are written in a critical
-   section; and the verdict on each device (see samp_gpu_init), an atomic: if two threads make the first two contexts,
-   both may try the device. */
+   by one thread at a time. With OpenMP there are four globals more than in sampling.h: the device that the kernels are
+   bound to, what they are bound to, and a probe's counters, which are written in a critical section; and the verdict on
+   each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */

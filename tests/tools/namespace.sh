@@ -40,7 +40,7 @@ all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPL
 "$CC" -std=c11 -O0 $all -I. -c "$dir/static.c" -o "$dir/static.o"
 if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
 "$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
-writable "$dir/openmp.o" last sampi_chosen vectors_agree bound_device sampi_gpu_bound sampi_gpu_near sampi_gpu_probe_counters verdict
+writable "$dir/openmp.o" last sampi_chosen vectors_agree bound_device sampi_gpu_bound sampi_gpu_probe_counters verdict
 if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking|watermark|samp_text_|samp_beams|samp_unmask' "$dir/symbols"; then
     echo "namespace: optional parts that were not asked for" >&2
     exit 1
