@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10907 watermark/draw.h                28239 grammar/history.h
-     327 api/config.h                    11112 samplers/mirostat.h             28345 grammar/waiting.h
-     358 api/types.h                     11324 samplers/adaptive_p.h           28664 grammar/repeated.h
-     680 api/missing.h                   11473 samplers/ras.h                  28742 grammar/spent.h
-     694 api/old_names.h                 11536 samplers/replay.h               28801 grammar/room.h
-     708 api/sample.h                    11574 samplers/custom.h               29197 grammar/sampler.h
-     910 api/chains.h                    11623 config/describe.h               29453 grammar/warming.h
-    1216 api/samplers.h                  11791 config/from_params.h            29695 grammar/forced.h
-    1610 api/gumbel.h                    11848 config/orders.h                 29901 grammar/hooks.h
-    1639 api/operator.h                  12109 config/numbers.h                30022 schema/head.h
-    1698 api/kv.h                        12276 config/set.h                    30238 schema/errors.h
-    1895 api/llama_cpp.h                 12452 config/texts.h                  30354 schema/collections.h
-    1943 api/text_error.h                12631 config/settings.h               30391 schema/references.h
-    1962 api/grammar.h                   12746 life/rollback.h                 30714 schema/strings.h
-    2342 api/shards.h                    12985 life/chain.h                    30780 schema/numbers.h
-    2455 api/peers.h                     13283 life/members.h                  31002 schema/sets.h
-    2601 api/drafts.h                    13393 life/update.h                   31284 schema/formats.h
-    2760 api/constraints.h               13564 life/copy.h                     31640 schema/scalars.h
-    3163 api/watermark.h                 13733 rows/row.h                      31967 schema/styles.h
-    3336 api/stop.h                      13933 rows/reserve.h                  32125 schema/goals.h
-    3476 api/vocab.h                     14013 rows/pieces.h                   32433 schema/tagged.h
-    3519 api/search.h                    14122 rows/compact.h                  32507 schema/alternatives.h
-    3701 api/parts.h                     14302 rows/sums.h                     33061 schema/objects.h
-    3753 base/switches.h                 14433 rows/changes.h                  33691 schema/arrays.h
-    4056 base/random.h                   14510 rows/cuts.h                     34056 schema/satisfiable.h
-    4076 base/mt19937.h                  14972 rows/typical.h                  34226 schema/whole.h
-    4148 base/exact.h                    15282 rows/tail_free.h                34409 tags/head.h
-    4365 base/bits128.h                  15350 rows/selecting.h                34533 tags/words.h
-    4441 base/elements.h                 15494 rows/mirostat.h                 34650 tags/inside.h
-    4567 watermark/colours.h             15574 watermark/rows.h                34794 tags/formats.h
-    4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35248 tags/models.h
-    4646 kernels/contract.h              15753 rows/logprobs.h                 35497 grammar/grammars.h
-    4732 kernels/scalar.h                15899 rows/support.h                  35565 peers/head.h
-    4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35662 peers/values.h
-    4945 kernels/sets.h                  16060 run/apply.h                     36088 peers/llama_server.h
-    4994 kernels/vectors.h               16126 run/writing.h                   36157 peers/stops.h
-    5075 kernels/avx512.h                16226 run/arrays.h                    36203 peers/wishes.h
-    5158 kernels/avx2.h                  16314 run/walk.h                      36250 peers/fields.h
-    5220 kernels/sse2.h                  16422 run/again.h                     36516 peers/tables.h
-    5235 kernels/neon.h                  16481 run/finish.h                    36820 peers/requests.h
-    5256 kernels/wasm.h                  16521 run/draw.h                      37024 vocab/pieces.h
-    5270 kernels/generic.h               16609 run/sample.h                    37184 vocab/tokenizer_json.h
-    5290 kernels/shared.h                16744 run/explain.h                   37402 vocab/gguf.h
-    5414 kernels/passes.h                16859 watermark/making.h              37572 shards/head.h
-    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37658 shards/bytes.h
-    6150 kernels/check.h                 17138 watermark/detect.h              37755 shards/merging.h
-    6172 kernels/dispatch.h              17363 run/verify.h                    38002 shards/row.h
-    6371 core/thresholds.h               17468 run/batch.h                     38125 shards/answers.h
-    6466 core/array.h                    17654 run/replay.h                    38563 shards/logprobs.h
-    6881 core/table.h                    17739 run/guide.h                     38822 shards/taking.h
-    7052 core/windows.h                  17780 life/state.h                    38959 shards/asking.h
-    7140 constraints/record.h            17941 operator/weights.h              39089 shards/prefix.h
-    7209 watermark/record.h              18016 operator/search.h               39312 shards/plans.h
-    7228 rows/work.h                     18147 operator/run.h                  39758 samplers/plans.h
-    7261 life/past.h                     18307 kv/cells.h                      40020 shards/way.h
-    7320 core/record.h                   18331 kv/making.h                     40166 shards/memory.h
-    7480 core/plans.h                    18545 kv/slot.h                       40229 shards/batch.h
-    7506 core/fields.h                   18677 kv/sequences.h                  40628 drafts/head.h
-    7600 core/owners.h                   18807 kv/data.h                       40679 drafts/block.h
-    7667 core/mt19937.h                  18936 kv/update.h                     40861 drafts/tree.h
-    7722 core/no_mt19937.h               19049 kv/state.h                      40984 drafts/relaxed.h
-    7746 core/making.h                   19248 llama_cpp/functions.h           41065 drafts/ngram.h
-    7923 core/streams.h                  19310 llama_cpp/object.h              41201 search/head.h
-    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41408 search/rows.h
-    8047 samplers/llama_cpp.h            19438 text/reading.h                  41491 search/states.h
-    8186 samplers/logit_bias.h           19544 text/strings.h                  41578 search/beams.h
-    8260 samplers/patch.h                19642 text/values.h                   41961 search/unmask.h
-    8308 samplers/penalties.h            19796 text/documents.h                42107 text/automaton.h
-    8450 samplers/dry.h                  19869 grammar/head.h                  42178 grammar/patterns.h
-    8982 samplers/cut.h                  19873 grammar/tree.h                  42324 constraints/automaton.h
-    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42363 constraints/making.h
-    9138 samplers/top_k.h                21031 grammar/places.h                42614 constraints/sampler.h
-    9193 samplers/tail_free.h            21214 grammar/finishing.h             42687 constraints/constructors.h
-    9310 samplers/typical.h              21531 grammar/reading.h               43055 constraints/patterns.h
-    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43145 constraints/looking.h
-    9407 samplers/min_p.h                21919 grammar/unicode.h               43215 constraints/thinking.h
-    9443 samplers/by_sums.h              22129 grammar/regex.h                 43446 constraints/schedule.h
-    9573 samplers/top_h.h                22596 grammar/derivatives.h           43529 constraints/accepting.h
-    9623 samplers/min_k.h                23321 grammar/counting.h              43706 constraints/drawing.h
-    9682 samplers/xtc.h                  23650 grammar/searching.h             43945 constraints/state.h
-    9795 samplers/infill.h               24022 grammar/vocabulary.h            44010 constraints/kind.h
-    9902 samplers/temperature.h          24476 grammar/triggers.h              44069 constraints/top_p_decay.h
-   10071 samplers/smoothing.h            24954 grammar/matcher.h               44136 constraints/timestamps.h
-   10155 samplers/softmax.h              25281 grammar/cache.h                 44320 constraints/accessors.h
-   10184 samplers/drafted.h              25565 grammar/moving.h                44427 stop/head.h
-   10209 samplers/greedy.h               26018 grammar/visits.h                44492 stop/search.h
-   10239 samplers/choose.h               26309 grammar/states.h                44613 stop/making.h
-   10317 samplers/ratio.h                26487 grammar/unique.h                44770 stop/text.h
-   10381 samplers/draw.h                 26651 grammar/items.h                 44922 stop/patterns.h
-   10472 samplers/dist.h                 26795 grammar/masks.h                 44994 stop/settings.h
-   10498 samplers/gumbel.h               27043 grammar/runs.h                  45025 core/kinds.h
-   10608 watermark/function.h            27259 grammar/entries.h               45067 base/restore.h
-   10721 watermark/text.h                27869 grammar/accepting.h             45080 api/license.h
+       2 api/opening.h                   10907 watermark/draw.h                28237 grammar/history.h
+     327 api/config.h                    11112 samplers/mirostat.h             28343 grammar/waiting.h
+     358 api/types.h                     11324 samplers/adaptive_p.h           28662 grammar/repeated.h
+     680 api/missing.h                   11473 samplers/ras.h                  28740 grammar/spent.h
+     694 api/old_names.h                 11536 samplers/replay.h               28799 grammar/room.h
+     708 api/sample.h                    11574 samplers/custom.h               29195 grammar/sampler.h
+     910 api/chains.h                    11623 config/describe.h               29451 grammar/warming.h
+    1216 api/samplers.h                  11791 config/from_params.h            29693 grammar/forced.h
+    1610 api/gumbel.h                    11848 config/orders.h                 29899 grammar/hooks.h
+    1639 api/operator.h                  12109 config/numbers.h                30020 schema/head.h
+    1698 api/kv.h                        12276 config/set.h                    30236 schema/errors.h
+    1895 api/llama_cpp.h                 12452 config/texts.h                  30352 schema/collections.h
+    1943 api/text_error.h                12631 config/settings.h               30389 schema/references.h
+    1962 api/grammar.h                   12746 life/rollback.h                 30712 schema/strings.h
+    2342 api/shards.h                    12985 life/chain.h                    30778 schema/numbers.h
+    2455 api/peers.h                     13283 life/members.h                  31000 schema/sets.h
+    2601 api/drafts.h                    13393 life/update.h                   31282 schema/formats.h
+    2760 api/constraints.h               13564 life/copy.h                     31638 schema/scalars.h
+    3163 api/watermark.h                 13733 rows/row.h                      31965 schema/styles.h
+    3336 api/stop.h                      13933 rows/reserve.h                  32123 schema/goals.h
+    3476 api/vocab.h                     14013 rows/pieces.h                   32431 schema/tagged.h
+    3519 api/search.h                    14122 rows/compact.h                  32505 schema/alternatives.h
+    3701 api/parts.h                     14302 rows/sums.h                     33059 schema/objects.h
+    3753 base/switches.h                 14433 rows/changes.h                  33689 schema/arrays.h
+    4056 base/random.h                   14510 rows/cuts.h                     34054 schema/satisfiable.h
+    4076 base/mt19937.h                  14972 rows/typical.h                  34224 schema/whole.h
+    4148 base/exact.h                    15282 rows/tail_free.h                34407 tags/head.h
+    4365 base/bits128.h                  15350 rows/selecting.h                34531 tags/words.h
+    4441 base/elements.h                 15494 rows/mirostat.h                 34648 tags/inside.h
+    4567 watermark/colours.h             15574 watermark/rows.h                34792 tags/formats.h
+    4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35246 tags/models.h
+    4646 kernels/contract.h              15753 rows/logprobs.h                 35495 grammar/grammars.h
+    4732 kernels/scalar.h                15899 rows/support.h                  35563 peers/head.h
+    4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35660 peers/values.h
+    4945 kernels/sets.h                  16060 run/apply.h                     36086 peers/llama_server.h
+    4994 kernels/vectors.h               16126 run/writing.h                   36155 peers/stops.h
+    5075 kernels/avx512.h                16226 run/arrays.h                    36201 peers/wishes.h
+    5158 kernels/avx2.h                  16314 run/walk.h                      36248 peers/fields.h
+    5220 kernels/sse2.h                  16422 run/again.h                     36514 peers/tables.h
+    5235 kernels/neon.h                  16481 run/finish.h                    36818 peers/requests.h
+    5256 kernels/wasm.h                  16521 run/draw.h                      37022 vocab/pieces.h
+    5270 kernels/generic.h               16609 run/sample.h                    37182 vocab/tokenizer_json.h
+    5290 kernels/shared.h                16744 run/explain.h                   37400 vocab/gguf.h
+    5414 kernels/passes.h                16859 watermark/making.h              37570 shards/head.h
+    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37656 shards/bytes.h
+    6150 kernels/check.h                 17138 watermark/detect.h              37753 shards/merging.h
+    6172 kernels/dispatch.h              17363 run/verify.h                    38000 shards/row.h
+    6371 core/thresholds.h               17468 run/batch.h                     38123 shards/answers.h
+    6466 core/array.h                    17654 run/replay.h                    38561 shards/logprobs.h
+    6881 core/table.h                    17739 run/guide.h                     38820 shards/taking.h
+    7052 core/windows.h                  17780 life/state.h                    38957 shards/asking.h
+    7140 constraints/record.h            17941 operator/weights.h              39087 shards/prefix.h
+    7209 watermark/record.h              18016 operator/search.h               39310 shards/plans.h
+    7228 rows/work.h                     18147 operator/run.h                  39756 samplers/plans.h
+    7261 life/past.h                     18307 kv/cells.h                      40018 shards/way.h
+    7320 core/record.h                   18331 kv/making.h                     40164 shards/memory.h
+    7480 core/plans.h                    18545 kv/slot.h                       40227 shards/batch.h
+    7506 core/fields.h                   18677 kv/sequences.h                  40626 drafts/head.h
+    7600 core/owners.h                   18807 kv/data.h                       40677 drafts/block.h
+    7667 core/mt19937.h                  18936 kv/update.h                     40859 drafts/tree.h
+    7722 core/no_mt19937.h               19049 kv/state.h                      40982 drafts/relaxed.h
+    7746 core/making.h                   19248 llama_cpp/functions.h           41063 drafts/ngram.h
+    7923 core/streams.h                  19310 llama_cpp/object.h              41199 search/head.h
+    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41406 search/rows.h
+    8047 samplers/llama_cpp.h            19438 text/reading.h                  41489 search/states.h
+    8186 samplers/logit_bias.h           19544 text/strings.h                  41576 search/beams.h
+    8260 samplers/patch.h                19642 text/values.h                   41959 search/unmask.h
+    8308 samplers/penalties.h            19796 text/documents.h                42105 text/automaton.h
+    8450 samplers/dry.h                  19869 grammar/head.h                  42176 grammar/patterns.h
+    8982 samplers/cut.h                  19873 grammar/tree.h                  42322 constraints/automaton.h
+    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42361 constraints/making.h
+    9138 samplers/top_k.h                21031 grammar/places.h                42612 constraints/sampler.h
+    9193 samplers/tail_free.h            21214 grammar/finishing.h             42685 constraints/constructors.h
+    9310 samplers/typical.h              21531 grammar/reading.h               43053 constraints/patterns.h
+    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43143 constraints/looking.h
+    9407 samplers/min_p.h                21919 grammar/unicode.h               43213 constraints/thinking.h
+    9443 samplers/by_sums.h              22129 grammar/regex.h                 43444 constraints/schedule.h
+    9573 samplers/top_h.h                22596 grammar/derivatives.h           43527 constraints/accepting.h
+    9623 samplers/min_k.h                23321 grammar/counting.h              43704 constraints/drawing.h
+    9682 samplers/xtc.h                  23648 grammar/searching.h             43943 constraints/state.h
+    9795 samplers/infill.h               24020 grammar/vocabulary.h            44008 constraints/kind.h
+    9902 samplers/temperature.h          24474 grammar/triggers.h              44067 constraints/top_p_decay.h
+   10071 samplers/smoothing.h            24952 grammar/matcher.h               44134 constraints/timestamps.h
+   10155 samplers/softmax.h              25279 grammar/cache.h                 44318 constraints/accessors.h
+   10184 samplers/drafted.h              25563 grammar/moving.h                44425 stop/head.h
+   10209 samplers/greedy.h               26016 grammar/visits.h                44490 stop/search.h
+   10239 samplers/choose.h               26307 grammar/states.h                44611 stop/making.h
+   10317 samplers/ratio.h                26485 grammar/unique.h                44768 stop/text.h
+   10381 samplers/draw.h                 26649 grammar/items.h                 44920 stop/patterns.h
+   10472 samplers/dist.h                 26793 grammar/masks.h                 44992 stop/settings.h
+   10498 samplers/gumbel.h               27041 grammar/runs.h                  45023 core/kinds.h
+   10608 watermark/function.h            27257 grammar/entries.h               45065 base/restore.h
+   10721 watermark/text.h                27867 grammar/accepting.h             45078 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23486,15 +23486,13 @@ static int64_t sampi_grammar_smaller(int64_t a, int64_t b) { return a < b ? a : 
 /* Returns the extent of the texts of one part, a, behind which are those of another one. */
 static sampi_extent sampi_grammar_extent_of_both(sampi_extent a, sampi_extent b)
 {
-    const bool none = a.from > a.to || b.from > b.to;
+    const bool none = a.from > a.to || b.from > b.to, grows = sampi_grammar_extent_grows(&b);
     const sampi_extent both = { a.least + b.least,
                                 a.most + b.most,
                                 none ? 1 : a.from + b.from,
                                 none ? 0 : a.to + b.to,
-                                sampi_grammar_larger(a.left + b.least, b.left),
-                                sampi_grammar_extent_grows(&b)
-                                    ? b.short_of
-                                    : sampi_grammar_larger(a.short_of + b.most, b.short_of) };
+                                sampi_grammar_larger(a.left + (grows ? b.from : b.least), b.left),
+                                grows ? b.short_of : sampi_grammar_larger(a.short_of + b.most, b.short_of) };
     return both;
 }
 
@@ -23560,8 +23558,8 @@ static bool sampi_grammar_extent_of(sampi_deriver *d, sampi_units *is, sampi_nod
         }
         if (now != is->unit) return false;
     }
+    if (ones && (e.facts & SAMPI_FACT_AND) && !(sampi_grammar_facts_of(t, n) & SAMPI_FACT_ALIVE)) return false;
     extent->least = extent->most = extent->from = extent->to = extent->left = extent->short_of = ones;
-    if (ones && (e.facts & SAMPI_FACT_AND)) extent->from++;
     if (ones || n == SAMPI_EMPTY || (ends && n == is->rest)) return true;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:

@@ -170,15 +170,13 @@ static int64_t sampi_grammar_smaller(int64_t a, int64_t b) { return a < b ? a : 
 /* Returns the extent of the texts of one part, a, behind which are those of another one. */
 static sampi_extent sampi_grammar_extent_of_both(sampi_extent a, sampi_extent b)
 {
-    const bool none = a.from > a.to || b.from > b.to;
+    const bool none = a.from > a.to || b.from > b.to, grows = sampi_grammar_extent_grows(&b);
     const sampi_extent both = { a.least + b.least,
                                 a.most + b.most,
                                 none ? 1 : a.from + b.from,
                                 none ? 0 : a.to + b.to,
-                                sampi_grammar_larger(a.left + b.least, b.left),
-                                sampi_grammar_extent_grows(&b)
-                                    ? b.short_of
-                                    : sampi_grammar_larger(a.short_of + b.most, b.short_of) };
+                                sampi_grammar_larger(a.left + (grows ? b.from : b.least), b.left),
+                                grows ? b.short_of : sampi_grammar_larger(a.short_of + b.most, b.short_of) };
     return both;
 }
 
@@ -245,8 +243,8 @@ static bool sampi_grammar_extent_of(sampi_deriver *d, sampi_units *is, sampi_nod
         }
         if (now != is->unit) return false;
     }
+    if (ones && (e.facts & SAMPI_FACT_AND) && !(sampi_grammar_facts_of(t, n) & SAMPI_FACT_ALIVE)) return false;
     extent->least = extent->most = extent->from = extent->to = extent->left = extent->short_of = ones;
-    if (ones && (e.facts & SAMPI_FACT_AND)) extent->from++;
     if (ones || n == SAMPI_EMPTY || (ends && n == is->rest)) return true;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:

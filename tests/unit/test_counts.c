@@ -320,7 +320,33 @@ static void make_length(automaton *m, int lo, int hi)
     for (int i = lo; i <= hi; i++) add_free(m, i, m->last);
 }
 
-enum { ALONE, LENGTH, TWO };
+/* Any number of times one random pattern, or at most 60 times, and then another: long texts. */
+static void make_long_pattern(source *rng, char *text, automaton *m)
+{
+    do {
+        const int most = below(rng, 2) ? 0 : 30 + (int)below(rng, 31);
+        strcpy(text, "(?:");
+        m->n = 0;
+        const int first = add_state(m), last = add_state(m);
+        const source before = *rng;
+        for (int i = 0, now = first; i < (most ? most : 1); i++) {
+            const int copy = add_state(m), behind = add_state(m);
+            *rng = before;
+            add_free(m, now, copy);
+            add_free(m, now, last);
+            add_free(m, make(rng, 1, i ? NULL : text, m, copy), behind);
+            if (!most) add_free(m, behind, first);
+            if (i + 1 == most) add_free(m, behind, last);
+            now = behind;
+        }
+        sprintf(text + strlen(text), most ? "){0,%d}" : ")*", most);
+        const int behind = make(rng, 2, text, m, last);
+        m->last = add_state(m);
+        add_free(m, behind, m->last);
+    } while (m->n >= MOST_STATES - 2 || strlen(text) > MOST_TEXT);
+}
+
+enum { ALONE, LENGTH, LONG, TWO };
 static void play_kind(int kind, uint64_t n, uint64_t stream)
 {
     static automaton m[2];
@@ -331,14 +357,17 @@ static void play_kind(int kind, uint64_t n, uint64_t stream)
     for (uint64_t i = 0; i < n; i++) {
         source rng = source_stream(stream + i);
         both b = { { &m[0], &m[1] }, NULL, NULL, 0 };
-        make_pattern(&rng, kind == TWO ? 3 : 4, pattern[0], &m[0]);
+        if (kind == LONG)
+            make_long_pattern(&rng, pattern[0], &m[0]);
+        else
+            make_pattern(&rng, kind == TWO ? 3 : 4, pattern[0], &m[0]);
         const int hi = 1 + (int)below(&rng, 150), lo = below(&rng, 2) ? 0 : (int)below(&rng, (size_t)hi);
         if (kind == ALONE) {
             m[1].n = 0;
             m[1].last = add_state(&m[1]);
             m[1].at[0].next[0] = m[1].at[0].next[1] = 0;
             sprintf(text, "%s", pattern[0]);
-        } else if (kind == LENGTH) {
+        } else if (kind < TWO) {
             make_length(&m[1], lo, hi);
             sprintf(text, "{\"type\":\"string\",\"pattern\":\"^(?:%s)$\",\"minLength\":%d,\"maxLength\":%d}",
                     pattern[0], lo, hi);
@@ -364,6 +393,8 @@ static void play_kind(int kind, uint64_t n, uint64_t stream)
 TEST(test_alone) { play_kind(ALONE, cases(150, 3), 41000000); }
 
 TEST(test_length) { play_kind(LENGTH, cases(100, 2), 42000000); }
+
+TEST(test_long) { play_kind(LONG, cases(100, 2), 44000000); }
 
 TEST(test_two) { play_kind(TWO, cases(100, 2), 43000000); }
 
