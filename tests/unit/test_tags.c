@@ -413,6 +413,41 @@ TEST(test_counted_tokens)
     }
 }
 
+/* A lazy grammar counts from its trigger on, also within a token, and again after a way back before it. */
+TEST(test_counted_lazy)
+{
+    static const char *const trigger[] = { "<" };
+    samp_grammar *g = read_tags(
+        FORMAT("{\"type\":\"sequence\",\"elements\":[{\"type\":\"const_string\",\"value\":\"<\"},"
+               "{\"type\":\"any_text\",\"excludes\":[\"<\"],\"max_tokens\":2},"
+               "{\"type\":\"const_string\",\"value\":\"<\"}]}"),
+        NULL);
+    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, trigger, 1, NULL, 0);
+    /* "a<": the text has none of its bytes, "<f": it has one */
+    for (int within = 0; within < 2; within++) {
+        for (int free = 0; free < 5; free++) assert_ok(samp_accept(s, 'b'));
+        assert_ok(samp_accept(s, within ? 256 : 258));
+        for (int i = within; i < 2; i++) assert_ok(samp_accept(s, 271)); /* "ab" */
+        assert_status(samp_accept(s, 'b'), SAMP_E_RANGE);
+        assert_ok(samp_rollback(s, 4 - within));
+        assert_ok(samp_accept(s, 'b'));
+        assert_ok(samp_accept(s, 258));
+        assert_ok(samp_accept(s, 'a'));
+        unsigned char state[4096];
+        const size_t size = samp_state_size(s);
+        assert_ok(samp_state_save(s, state, size));
+        samp_reset(s);
+        assert_ok(samp_state_load(s, state, size));
+        assert_ok(samp_accept(s, 'b'));
+        assert_status(samp_accept(s, 'b'), SAMP_E_RANGE);
+        assert_ok(samp_accept(s, '<'));
+        assert_int_equal(samp_grammar_is_complete(s), 1);
+        samp_reset(s);
+    }
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
 TEST(test_excluded_tokens)
 {
     static const struct {
