@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10907 watermark/draw.h                28237 grammar/history.h
-     327 api/config.h                    11112 samplers/mirostat.h             28343 grammar/waiting.h
-     358 api/types.h                     11324 samplers/adaptive_p.h           28662 grammar/repeated.h
-     680 api/missing.h                   11473 samplers/ras.h                  28740 grammar/spent.h
-     694 api/old_names.h                 11536 samplers/replay.h               28799 grammar/room.h
-     708 api/sample.h                    11574 samplers/custom.h               29195 grammar/sampler.h
-     910 api/chains.h                    11623 config/describe.h               29451 grammar/warming.h
-    1216 api/samplers.h                  11791 config/from_params.h            29693 grammar/forced.h
-    1610 api/gumbel.h                    11848 config/orders.h                 29899 grammar/hooks.h
-    1639 api/operator.h                  12109 config/numbers.h                30020 schema/head.h
-    1698 api/kv.h                        12276 config/set.h                    30236 schema/errors.h
-    1895 api/llama_cpp.h                 12452 config/texts.h                  30352 schema/collections.h
-    1943 api/text_error.h                12631 config/settings.h               30389 schema/references.h
-    1962 api/grammar.h                   12746 life/rollback.h                 30712 schema/strings.h
-    2342 api/shards.h                    12985 life/chain.h                    30778 schema/numbers.h
-    2455 api/peers.h                     13283 life/members.h                  31000 schema/sets.h
-    2601 api/drafts.h                    13393 life/update.h                   31282 schema/formats.h
-    2760 api/constraints.h               13564 life/copy.h                     31638 schema/scalars.h
-    3163 api/watermark.h                 13733 rows/row.h                      31965 schema/styles.h
-    3336 api/stop.h                      13933 rows/reserve.h                  32123 schema/goals.h
-    3476 api/vocab.h                     14013 rows/pieces.h                   32431 schema/tagged.h
-    3519 api/search.h                    14122 rows/compact.h                  32505 schema/alternatives.h
-    3701 api/parts.h                     14302 rows/sums.h                     33059 schema/objects.h
-    3753 base/switches.h                 14433 rows/changes.h                  33689 schema/arrays.h
-    4056 base/random.h                   14510 rows/cuts.h                     34054 schema/satisfiable.h
-    4076 base/mt19937.h                  14972 rows/typical.h                  34224 schema/whole.h
-    4148 base/exact.h                    15282 rows/tail_free.h                34407 tags/head.h
-    4365 base/bits128.h                  15350 rows/selecting.h                34531 tags/words.h
-    4441 base/elements.h                 15494 rows/mirostat.h                 34648 tags/inside.h
-    4567 watermark/colours.h             15574 watermark/rows.h                34792 tags/formats.h
-    4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35246 tags/models.h
-    4646 kernels/contract.h              15753 rows/logprobs.h                 35495 grammar/grammars.h
-    4732 kernels/scalar.h                15899 rows/support.h                  35563 peers/head.h
-    4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35660 peers/values.h
-    4945 kernels/sets.h                  16060 run/apply.h                     36086 peers/llama_server.h
-    4994 kernels/vectors.h               16126 run/writing.h                   36155 peers/stops.h
-    5075 kernels/avx512.h                16226 run/arrays.h                    36201 peers/wishes.h
-    5158 kernels/avx2.h                  16314 run/walk.h                      36248 peers/fields.h
-    5220 kernels/sse2.h                  16422 run/again.h                     36514 peers/tables.h
-    5235 kernels/neon.h                  16481 run/finish.h                    36818 peers/requests.h
-    5256 kernels/wasm.h                  16521 run/draw.h                      37022 vocab/pieces.h
-    5270 kernels/generic.h               16609 run/sample.h                    37182 vocab/tokenizer_json.h
-    5290 kernels/shared.h                16744 run/explain.h                   37400 vocab/gguf.h
-    5414 kernels/passes.h                16859 watermark/making.h              37570 shards/head.h
-    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37656 shards/bytes.h
-    6150 kernels/check.h                 17138 watermark/detect.h              37753 shards/merging.h
-    6172 kernels/dispatch.h              17363 run/verify.h                    38000 shards/row.h
-    6371 core/thresholds.h               17468 run/batch.h                     38123 shards/answers.h
-    6466 core/array.h                    17654 run/replay.h                    38561 shards/logprobs.h
-    6881 core/table.h                    17739 run/guide.h                     38820 shards/taking.h
-    7052 core/windows.h                  17780 life/state.h                    38957 shards/asking.h
-    7140 constraints/record.h            17941 operator/weights.h              39087 shards/prefix.h
-    7209 watermark/record.h              18016 operator/search.h               39310 shards/plans.h
-    7228 rows/work.h                     18147 operator/run.h                  39756 samplers/plans.h
-    7261 life/past.h                     18307 kv/cells.h                      40018 shards/way.h
-    7320 core/record.h                   18331 kv/making.h                     40164 shards/memory.h
-    7480 core/plans.h                    18545 kv/slot.h                       40227 shards/batch.h
-    7506 core/fields.h                   18677 kv/sequences.h                  40626 drafts/head.h
-    7600 core/owners.h                   18807 kv/data.h                       40677 drafts/block.h
-    7667 core/mt19937.h                  18936 kv/update.h                     40859 drafts/tree.h
-    7722 core/no_mt19937.h               19049 kv/state.h                      40982 drafts/relaxed.h
-    7746 core/making.h                   19248 llama_cpp/functions.h           41063 drafts/ngram.h
-    7923 core/streams.h                  19310 llama_cpp/object.h              41199 search/head.h
-    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41406 search/rows.h
-    8047 samplers/llama_cpp.h            19438 text/reading.h                  41489 search/states.h
-    8186 samplers/logit_bias.h           19544 text/strings.h                  41576 search/beams.h
-    8260 samplers/patch.h                19642 text/values.h                   41959 search/unmask.h
-    8308 samplers/penalties.h            19796 text/documents.h                42105 text/automaton.h
-    8450 samplers/dry.h                  19869 grammar/head.h                  42176 grammar/patterns.h
-    8982 samplers/cut.h                  19873 grammar/tree.h                  42322 constraints/automaton.h
-    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42361 constraints/making.h
-    9138 samplers/top_k.h                21031 grammar/places.h                42612 constraints/sampler.h
-    9193 samplers/tail_free.h            21214 grammar/finishing.h             42685 constraints/constructors.h
-    9310 samplers/typical.h              21531 grammar/reading.h               43053 constraints/patterns.h
-    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43143 constraints/looking.h
-    9407 samplers/min_p.h                21919 grammar/unicode.h               43213 constraints/thinking.h
-    9443 samplers/by_sums.h              22129 grammar/regex.h                 43444 constraints/schedule.h
-    9573 samplers/top_h.h                22596 grammar/derivatives.h           43527 constraints/accepting.h
-    9623 samplers/min_k.h                23321 grammar/counting.h              43704 constraints/drawing.h
-    9682 samplers/xtc.h                  23648 grammar/searching.h             43943 constraints/state.h
-    9795 samplers/infill.h               24020 grammar/vocabulary.h            44008 constraints/kind.h
-    9902 samplers/temperature.h          24474 grammar/triggers.h              44067 constraints/top_p_decay.h
-   10071 samplers/smoothing.h            24952 grammar/matcher.h               44134 constraints/timestamps.h
-   10155 samplers/softmax.h              25279 grammar/cache.h                 44318 constraints/accessors.h
-   10184 samplers/drafted.h              25563 grammar/moving.h                44425 stop/head.h
-   10209 samplers/greedy.h               26016 grammar/visits.h                44490 stop/search.h
-   10239 samplers/choose.h               26307 grammar/states.h                44611 stop/making.h
-   10317 samplers/ratio.h                26485 grammar/unique.h                44768 stop/text.h
-   10381 samplers/draw.h                 26649 grammar/items.h                 44920 stop/patterns.h
-   10472 samplers/dist.h                 26793 grammar/masks.h                 44992 stop/settings.h
-   10498 samplers/gumbel.h               27041 grammar/runs.h                  45023 core/kinds.h
-   10608 watermark/function.h            27257 grammar/entries.h               45065 base/restore.h
-   10721 watermark/text.h                27867 grammar/accepting.h             45078 api/license.h
+       2 api/opening.h                   10907 watermark/draw.h                28281 grammar/history.h
+     327 api/config.h                    11112 samplers/mirostat.h             28387 grammar/waiting.h
+     358 api/types.h                     11324 samplers/adaptive_p.h           28706 grammar/repeated.h
+     680 api/missing.h                   11473 samplers/ras.h                  28784 grammar/spent.h
+     694 api/old_names.h                 11536 samplers/replay.h               28843 grammar/room.h
+     708 api/sample.h                    11574 samplers/custom.h               29239 grammar/sampler.h
+     910 api/chains.h                    11623 config/describe.h               29495 grammar/warming.h
+    1216 api/samplers.h                  11791 config/from_params.h            29737 grammar/forced.h
+    1610 api/gumbel.h                    11848 config/orders.h                 29943 grammar/hooks.h
+    1639 api/operator.h                  12109 config/numbers.h                30064 schema/head.h
+    1698 api/kv.h                        12276 config/set.h                    30280 schema/errors.h
+    1895 api/llama_cpp.h                 12452 config/texts.h                  30396 schema/collections.h
+    1943 api/text_error.h                12631 config/settings.h               30433 schema/references.h
+    1962 api/grammar.h                   12746 life/rollback.h                 30756 schema/strings.h
+    2342 api/shards.h                    12985 life/chain.h                    30822 schema/numbers.h
+    2455 api/peers.h                     13283 life/members.h                  31044 schema/sets.h
+    2601 api/drafts.h                    13393 life/update.h                   31326 schema/formats.h
+    2760 api/constraints.h               13564 life/copy.h                     31682 schema/scalars.h
+    3163 api/watermark.h                 13733 rows/row.h                      32009 schema/styles.h
+    3336 api/stop.h                      13933 rows/reserve.h                  32167 schema/goals.h
+    3476 api/vocab.h                     14013 rows/pieces.h                   32475 schema/tagged.h
+    3519 api/search.h                    14122 rows/compact.h                  32549 schema/alternatives.h
+    3701 api/parts.h                     14302 rows/sums.h                     33103 schema/objects.h
+    3753 base/switches.h                 14433 rows/changes.h                  33733 schema/arrays.h
+    4056 base/random.h                   14510 rows/cuts.h                     34098 schema/satisfiable.h
+    4076 base/mt19937.h                  14972 rows/typical.h                  34268 schema/whole.h
+    4148 base/exact.h                    15282 rows/tail_free.h                34451 tags/head.h
+    4365 base/bits128.h                  15350 rows/selecting.h                34575 tags/words.h
+    4441 base/elements.h                 15494 rows/mirostat.h                 34692 tags/inside.h
+    4567 watermark/colours.h             15574 watermark/rows.h                34836 tags/formats.h
+    4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35290 tags/models.h
+    4646 kernels/contract.h              15753 rows/logprobs.h                 35539 grammar/grammars.h
+    4732 kernels/scalar.h                15899 rows/support.h                  35607 peers/head.h
+    4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35704 peers/values.h
+    4945 kernels/sets.h                  16060 run/apply.h                     36130 peers/llama_server.h
+    4994 kernels/vectors.h               16126 run/writing.h                   36199 peers/stops.h
+    5075 kernels/avx512.h                16226 run/arrays.h                    36245 peers/wishes.h
+    5158 kernels/avx2.h                  16314 run/walk.h                      36292 peers/fields.h
+    5220 kernels/sse2.h                  16422 run/again.h                     36558 peers/tables.h
+    5235 kernels/neon.h                  16481 run/finish.h                    36862 peers/requests.h
+    5256 kernels/wasm.h                  16521 run/draw.h                      37066 vocab/pieces.h
+    5270 kernels/generic.h               16609 run/sample.h                    37226 vocab/tokenizer_json.h
+    5290 kernels/shared.h                16744 run/explain.h                   37444 vocab/gguf.h
+    5414 kernels/passes.h                16859 watermark/making.h              37614 shards/head.h
+    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37700 shards/bytes.h
+    6150 kernels/check.h                 17138 watermark/detect.h              37797 shards/merging.h
+    6172 kernels/dispatch.h              17363 run/verify.h                    38044 shards/row.h
+    6371 core/thresholds.h               17468 run/batch.h                     38167 shards/answers.h
+    6466 core/array.h                    17654 run/replay.h                    38605 shards/logprobs.h
+    6881 core/table.h                    17739 run/guide.h                     38864 shards/taking.h
+    7052 core/windows.h                  17780 life/state.h                    39001 shards/asking.h
+    7140 constraints/record.h            17941 operator/weights.h              39131 shards/prefix.h
+    7209 watermark/record.h              18016 operator/search.h               39354 shards/plans.h
+    7228 rows/work.h                     18147 operator/run.h                  39800 samplers/plans.h
+    7261 life/past.h                     18307 kv/cells.h                      40062 shards/way.h
+    7320 core/record.h                   18331 kv/making.h                     40208 shards/memory.h
+    7480 core/plans.h                    18545 kv/slot.h                       40271 shards/batch.h
+    7506 core/fields.h                   18677 kv/sequences.h                  40670 drafts/head.h
+    7600 core/owners.h                   18807 kv/data.h                       40721 drafts/block.h
+    7667 core/mt19937.h                  18936 kv/update.h                     40903 drafts/tree.h
+    7722 core/no_mt19937.h               19049 kv/state.h                      41026 drafts/relaxed.h
+    7746 core/making.h                   19248 llama_cpp/functions.h           41107 drafts/ngram.h
+    7923 core/streams.h                  19310 llama_cpp/object.h              41243 search/head.h
+    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41450 search/rows.h
+    8047 samplers/llama_cpp.h            19438 text/reading.h                  41533 search/states.h
+    8186 samplers/logit_bias.h           19544 text/strings.h                  41620 search/beams.h
+    8260 samplers/patch.h                19642 text/values.h                   42003 search/unmask.h
+    8308 samplers/penalties.h            19796 text/documents.h                42149 text/automaton.h
+    8450 samplers/dry.h                  19869 grammar/head.h                  42220 grammar/patterns.h
+    8982 samplers/cut.h                  19873 grammar/tree.h                  42366 constraints/automaton.h
+    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42405 constraints/making.h
+    9138 samplers/top_k.h                21031 grammar/places.h                42656 constraints/sampler.h
+    9193 samplers/tail_free.h            21214 grammar/finishing.h             42729 constraints/constructors.h
+    9310 samplers/typical.h              21531 grammar/reading.h               43097 constraints/patterns.h
+    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43187 constraints/looking.h
+    9407 samplers/min_p.h                21919 grammar/unicode.h               43257 constraints/thinking.h
+    9443 samplers/by_sums.h              22129 grammar/regex.h                 43488 constraints/schedule.h
+    9573 samplers/top_h.h                22596 grammar/derivatives.h           43571 constraints/accepting.h
+    9623 samplers/min_k.h                23321 grammar/counting.h              43748 constraints/drawing.h
+    9682 samplers/xtc.h                  23648 grammar/searching.h             43987 constraints/state.h
+    9795 samplers/infill.h               24018 grammar/vocabulary.h            44052 constraints/kind.h
+    9902 samplers/temperature.h          24473 grammar/triggers.h              44111 constraints/top_p_decay.h
+   10071 samplers/smoothing.h            24951 grammar/matcher.h               44178 constraints/timestamps.h
+   10155 samplers/softmax.h              25280 grammar/cache.h                 44362 constraints/accessors.h
+   10184 samplers/drafted.h              25564 grammar/moving.h                44469 stop/head.h
+   10209 samplers/greedy.h               26017 grammar/visits.h                44534 stop/search.h
+   10239 samplers/choose.h               26308 grammar/states.h                44655 stop/making.h
+   10317 samplers/ratio.h                26486 grammar/unique.h                44812 stop/text.h
+   10381 samplers/draw.h                 26650 grammar/items.h                 44964 stop/patterns.h
+   10472 samplers/dist.h                 26794 grammar/masks.h                 45036 stop/settings.h
+   10498 samplers/gumbel.h               27048 grammar/runs.h                  45067 core/kinds.h
+   10608 watermark/function.h            27264 grammar/entries.h               45109 base/restore.h
+   10721 watermark/text.h                27911 grammar/accepting.h             45122 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -23734,15 +23734,14 @@ static int32_t sampi_grammar_distance(sampi_deriver *d, sampi_node n, bool in, i
   While more repetitions may come than the next bytes can contain, it does not matter how many: a node with other
      numbers, which many nodes share, answers for it. */
 
-/* How sampi_grammar_near changes a node. far: a number above this is far from a bound; with `fine` a number above 64 or
-   24 is so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes the
-   largest of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be
-   changed too, which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower bound
-   is far, and was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were changed.
-   */
+/* How sampi_grammar_near changes a node. far: a number above this is far from a bound. wide: such a bound is left out,
+   and the result has all texts of the node; else the bound becomes `far`, and the result has no other texts than the
+   node. exact: a lower bound may be changed too, which is right only for the next `far` bytes of a node without AND.
+   rigid: becomes true if a lower bound is far, and was not changed. patience: how many nodes may still be visited.
+   n_changed: how many bounds were changed. */
 typedef struct sampi_nearness {
     int32_t far;
-    bool fine, wide, exact, rigid;
+    bool wide, exact, rigid;
     int32_t patience, n_changed;
 } sampi_nearness;
 
@@ -23772,7 +23771,6 @@ static sampi_node sampi_grammar_near(sampi_deriver *d, sampi_node n, sampi_nearn
             return n;
         }
         case SAMPI_NODE_REPEAT:
-            if (is->fine && most <= far) far = most > 64 ? 64 : 24;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
@@ -23808,7 +23806,7 @@ static sampi_node sampi_grammar_near_counts(sampi_deriver *d, sampi_node n, int3
         const int64_t least = far + 1 + other->short_of,
                       most = far + sampi_grammar_larger(other->left, c.least ? other->short_of : 0);
         if (c.most < INT32_MAX && c.most <= most) continue;
-        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0 };
+        sampi_nearness is = { far, true, true, false, PATIENCE, 0 };
         if (c.least > least) c.least = (int32_t)least;
         if (c.least == least) rest = sampi_grammar_near(d, rest, &is);
         const sampi_node units = sampi_tree_seq(t, sampi_tree_repeat(t, c.one, c.least, -1), c.rest);
@@ -23956,7 +23954,7 @@ static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
 static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
-    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
+    sampi_nearness is = { FAR, false, false, false, PATIENCE, 0 };
     const sampi_node near = sampi_grammar_near(d, n, &is);
     if (near == n || d->status || !sampi_grammar_matches_any(d, near)) return false;
     sampi_grammar_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);
@@ -24026,6 +24024,7 @@ static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n)
 #define SAMPI_INDEX_HEAD 8
 #define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
 #define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
+#define SAMPI_KIND_WIDE  15        /* the kind of characters outside of ASCII, of up to 4 bytes */
 #define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
 #define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in a trie */
 
@@ -24174,7 +24173,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
 static uint32_t sampi_grammar_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
-    if (byte >= 0x80) return 15;
+    if (byte >= 0x80) return SAMPI_KIND_WIDE;
     if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
     if (byte >= '0' && byte <= '9') return 4;
     uint32_t kind = 5;
@@ -25191,9 +25190,11 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    /* the entry of the usual state, of which an entry is made (sampi_grammar_usual_entry), or NULL */
+    /* the entry of another state, of which an entry is made (sampi_grammar_usual_entry, sampi_grammar_short_entry), or
+       NULL */
     const sampi_entry *like;
     int32_t n_like; /* how many exits of that entry were taken over or left out */
+    uint32_t far;   /* both entries have the same plain tokens of at most so many bytes; 0: not known */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */
@@ -26932,6 +26933,14 @@ static void sampi_grammar_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits
     }
 }
 
+/* Leaves out what the entry m->like has at node i of a trie and below it. */
+static void sampi_grammar_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
+{
+    sampi_grammar_set_below(m, i, entry->bits, false);
+    sampi_grammar_take_exits(m, i, true);
+    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+}
+
 /* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
    the state whose entry is being computed goes to `state`, another one. */
 static int32_t sampi_grammar_leave_usual(sampi_matcher *m, sampi_entry *entry, uint32_t i, int32_t state,
@@ -26939,9 +26948,7 @@ static int32_t sampi_grammar_leave_usual(sampi_matcher *m, sampi_entry *entry, u
 {
     const int32_t flags = sampi_grammar_dfa_state_at(m, state)->flags | sampi_grammar_dfa_state_at(m, usual)->flags;
     if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
-    sampi_grammar_set_below(m, i, entry->bits, false);
-    sampi_grammar_take_exits(m, i, true);
-    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    sampi_grammar_leave_below(m, entry, i);
     return 0;
 }
 
@@ -27259,7 +27266,10 @@ static sampi_free_run sampi_grammar_run_of(sampi_matcher *m, int32_t state, bool
   An entry keeps what an item of a state allows within its frame: the allowed tokens (a list while they are few), and
      the entry's exits, the nodes of the trie where the frame ends and from which the caller continues. */
 
-enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
+enum {
+    SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
+    SAMPI_SHORT = 24           /* tokens of at most so many bytes are short (sampi_grammar_short_entry) */
+};
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_grammar_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
@@ -27369,6 +27379,10 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
                    inside = started &&
                             sampi_grammar_within(all_kinds, before->length + all_n, start.kinds, start.reach),
                    beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
+        if (m->far && depth + ((below >> 16) << (below >> SAMPI_KIND_WIDE & 1 ? 2 : 0)) <= m->far) {
+            i += size;
+            continue;
+        }
         if ((inside && start.sure) || beyond) {
             i += size;
             continue;
@@ -27391,6 +27405,8 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
             continue;
         }
         if (usual) usual = sampi_grammar_leave_usual(m, entry, i, next, usual);
+        if (m->far && (depth == m->far + 1 || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS))))
+            sampi_grammar_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_grammar_set_below(m, i, entry->bits, false);
             if (next) {
@@ -27473,19 +27489,22 @@ static int32_t sampi_grammar_entry_keep(sampi_matcher *m, const sampi_entry *fou
 }
 
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. */
-static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, sampi_progress *at)
+static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual,
+                                     sampi_progress *at)
 {
     sampi_level level = sampi_grammar_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
+    m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
     if (like >= 0) {
         m->like = sampi_grammar_entry_at(m, like);
         m->n_like = 0;
+        m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
-    const int32_t usual = m->like ? m->like->state : 0;
+    const int32_t usual = m->like && is_usual ? m->like->state : 0;
     sampi_grammar_begin_step(m);
     sampi_grammar_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_grammar_close(m, level.items);
@@ -27494,6 +27513,11 @@ static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32
         const sampi_item item = { entry->state, 0, sampi_grammar_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_grammar_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
+        if (m->far) { /* the other tokens are found anew */
+            for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
+            sampi_grammar_take_exits(m, m->index->n_plain, true);
+            sampi_grammar_take_exits(m, m->index->n_nodes, false);
+        }
         if (!m->d.status)
             sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
         if (!m->d.status) sampi_grammar_take_exits(m, m->index->n_nodes, true);
@@ -27571,6 +27595,19 @@ static sampi_progress sampi_grammar_find_unfinished(sampi_matcher *m, sampi_entr
 
 static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
 
+/* Returns a state that allows the same tokens of at most `longest` bytes as `state`, and whose counts are far from
+   their bounds; `state` if there is none, or it is not known. */
+static int32_t sampi_grammar_near_for(sampi_matcher *m, int32_t state, int32_t longest)
+{
+    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
+    sampi_nearness is = { longest, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
+    const sampi_node near = sampi_grammar_at(&m->d.tree, node)->facts & SAMPI_FACT_AND
+                                ? sampi_grammar_near_counts(&m->d, node, longest)
+                                : sampi_grammar_near(&m->d, node, &is);
+    const int32_t other = near == node || m->d.status ? 0 : sampi_grammar_state_of(m, near);
+    return other && !m->d.status ? other : state; /* after an error the node may be incomplete */
+}
+
 /* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
 static bool sampi_grammar_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
 {
@@ -27588,7 +27625,7 @@ static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int
 {
     const sampi_node node = sampi_grammar_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
-    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
+    sampi_nearness wide = { far, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
     const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
@@ -27615,24 +27652,18 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
         const uint8_t facts = sampi_grammar_at(&m->d.tree, s->node)->facts;
         if (!(facts & SAMPI_FACT_COUNT) || m->d.status) return state;
         if (to && how == SAMPI_NEAR_ROOTS + parent) return to;
-        if (to && how == SAMPI_NEAR_ALL) {
-            state = to;
-            continue;
-        }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
-        const int32_t near = sampi_grammar_state_of(m, facts & SAMPI_FACT_AND
-                                                            ? sampi_grammar_near_counts(&m->d, s->node, is.far)
-                                                            : sampi_grammar_near(&m->d, s->node, &is));
-        if (m->d.status) return state; /* the node may be incomplete */
-        if (near && near != state) {
-            SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);
-            state = near;
-            continue;
-        }
-        if (parent >= 2) return state;
-        const int32_t other = sampi_grammar_near_compared(m, parent, state);
-        if (!m->d.status) SAMPI_INT_PUT(&s->near, other << 2 | (SAMPI_NEAR_ROOTS + parent));
-        return other;
+        const int32_t near = to && how == SAMPI_NEAR_ALL
+                                 ? to
+                                 : sampi_grammar_near_for(m, state, (int32_t)m->index->deepest);
+        if (near == state && (parent >= 2 || !(facts & SAMPI_FACT_AND) ||
+                              sampi_grammar_near_for(m, state, SAMPI_SHORT) != state))
+            return state;
+        const bool all = near != state;
+        const int32_t other = all ? near : sampi_grammar_near_compared(m, parent, state);
+        if (m->d.status) return state;
+        SAMPI_INT_PUT(&s->near, other << 2 | (all ? SAMPI_NEAR_ALL : SAMPI_NEAR_ROOTS + parent));
+        if (!all) return other;
+        state = near;
     }
 }
 
@@ -27647,6 +27678,18 @@ static int32_t sampi_grammar_usual_entry(sampi_matcher *m, int32_t parent, int32
     return at >= 0 && sampi_grammar_entry_at(m, at)->bits && sampi_grammar_entry_at(m, at)->state == usual ? at : -1;
 }
 
+/* Returns the number of an entry that has the same tokens of at most SAMPI_SHORT bytes as a state with an AND, or -1:
+   that of a state with other counts. */
+static int32_t sampi_grammar_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    const int32_t wanted = SAMPI_FACT_COUNT | SAMPI_FACT_AND,
+                  facts = sampi_grammar_at(&m->d.tree, sampi_grammar_dfa_state_at(m, state)->node)->facts;
+    if (parent >= 2 || (facts & wanted) != wanted) return -1;
+    const int32_t near = sampi_grammar_near_for(m, state, SAMPI_SHORT),
+                  at = near == state || m->d.status ? -1 : sampi_grammar_entry_of(m, parent, near);
+    return at >= 0 && sampi_grammar_entry_at(m, at)->bits ? at : -1;
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -27654,7 +27697,8 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     state = sampi_grammar_near_state(m, parent, state);
     int32_t *slot, at = sampi_grammar_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state);
+    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state),
+                  like = usual >= 0 || m->d.status ? usual : sampi_grammar_short_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -27663,7 +27707,7 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     m->n_computed++;
     const sampi_progress before = sampi_grammar_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, usual, &now);
+    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, like, usual >= 0, &now);
     at = m->d.status ? -1 : sampi_grammar_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)

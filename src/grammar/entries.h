@@ -4,7 +4,10 @@
    found first: those of the state's run (any text of certain characters is allowed) without a walk, the others by a
    walk over the trie. */
 
-enum { SAMPI_NEAR_PATIENCE = 128 }; /* how many nodes are visited for a node with counts that are far from bounds */
+enum {
+    SAMPI_NEAR_PATIENCE = 128, /* how many nodes are visited for a node with counts that are far from bounds */
+    SAMPI_SHORT = 24           /* tokens of at most so many bytes are short (sampi_grammar_short_entry) */
+};
 
 /* Adds to `bits`, which has no bit set, the tokens of at most `reach` characters that are all of these kinds. */
 static void sampi_grammar_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
@@ -121,6 +124,10 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
                    inside = started &&
                             sampi_grammar_within(all_kinds, before->length + all_n, start.kinds, start.reach),
                    beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
+        if (m->far && depth + ((below >> 16) << (below >> SAMPI_KIND_WIDE & 1 ? 2 : 0)) <= m->far) {
+            i += size;
+            continue;
+        }
         if ((inside && start.sure) || beyond) {
             i += size;
             continue;
@@ -143,6 +150,8 @@ static void sampi_grammar_walk_plain(sampi_matcher *m, sampi_item item, int32_t 
             continue;
         }
         if (usual) usual = sampi_grammar_leave_usual(m, entry, i, next, usual);
+        if (m->far && (depth == m->far + 1 || (flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS))))
+            sampi_grammar_leave_below(m, entry, i);
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
             if (started && !start.sure) sampi_grammar_set_below(m, i, entry->bits, false);
             if (next) {
@@ -229,20 +238,23 @@ static int32_t sampi_grammar_entry_keep(sampi_matcher *m, const sampi_entry *fou
 /* Computes an entry (the allowed tokens of a state) by walks over the tries, from the progress `at` on. For an entry
    from the roots of the tries only the state's own bytes count, because the rules that it calls are items of their own
    there. For an entry from exits (nodes where another entry's frame ended), the state's calls must be made here. like:
-   the number of the usual state's entry, which has nearly the same tokens, or -1. */
-static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, sampi_progress *at)
+   the number of an entry that has nearly the same tokens, that of the usual state or a short one, or -1. */
+static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32_t like, bool is_usual,
+                                     sampi_progress *at)
 {
     sampi_level level = sampi_grammar_mark(m);
     const bool keep = entry->parent & 1;
     m->like = NULL;
+    m->far = 0;
     if (!at->begun) m->tokens.n = m->exits.n = 0;
     if (like >= 0) {
         m->like = sampi_grammar_entry_at(m, like);
         m->n_like = 0;
+        m->far = is_usual ? 0 : SAMPI_SHORT;
         entry->bits = m->found;
         memcpy(entry->bits, m->like->bits, m->index->n_mask * (size_t)4);
     }
-    const int32_t usual = m->like ? m->like->state : 0;
+    const int32_t usual = m->like && is_usual ? m->like->state : 0;
     sampi_grammar_begin_step(m);
     sampi_grammar_add_item(m, entry->state, 0);
     if (entry->parent >= 2) sampi_grammar_close(m, level.items);
@@ -251,6 +263,11 @@ static void sampi_grammar_entry_fill(sampi_matcher *m, sampi_entry *entry, int32
         const sampi_item item = { entry->state, 0, sampi_grammar_dfa_state_at(m, entry->state)->flags };
         if (at->walk == 0) sampi_grammar_walk_plain(m, item, usual, keep, entry, at);
         if (!m->d.status) at->walk = 1;
+        if (m->far) { /* the other tokens are found anew */
+            for (uint32_t k = 0; k < m->index->n_mask; k++) entry->bits[k] &= m->index->plain[k];
+            sampi_grammar_take_exits(m, m->index->n_plain, true);
+            sampi_grammar_take_exits(m, m->index->n_nodes, false);
+        }
         if (!m->d.status)
             sampi_grammar_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, usual, entry, &at->node);
         if (!m->d.status) sampi_grammar_take_exits(m, m->index->n_nodes, true);
@@ -329,6 +346,20 @@ static sampi_progress sampi_grammar_find_unfinished(sampi_matcher *m, sampi_entr
 
 static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state);
 
+/* Returns a state that allows the same tokens of at most `longest` bytes as `state`, and whose counts are far from their
+   bounds; `state` if there is none, or it is not known. Without an AND, no token is long enough to reach a bound that is
+   greater than the longest one, and whatever a token leads to is possible with any such bound. */
+static int32_t sampi_grammar_near_for(sampi_matcher *m, int32_t state, int32_t longest)
+{
+    const sampi_node node = sampi_grammar_dfa_state_at(m, state)->node;
+    sampi_nearness is = { longest, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
+    const sampi_node near = sampi_grammar_at(&m->d.tree, node)->facts & SAMPI_FACT_AND
+                                ? sampi_grammar_near_counts(&m->d, node, longest)
+                                : sampi_grammar_near(&m->d, node, &is);
+    const int32_t other = near == node || m->d.status ? 0 : sampi_grammar_state_of(m, near);
+    return other && !m->d.status ? other : state; /* after an error the node may be incomplete */
+}
+
 /* Returns whether two entries (tokens that a state allows) from the same nodes of the tries are equal. */
 static bool sampi_grammar_same_entries(const sampi_matcher *m, int32_t first, int32_t second)
 {
@@ -347,7 +378,7 @@ static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int
 {
     const sampi_node node = sampi_grammar_dfa_state_at(m, here)->node;
     const int32_t deepest = (int32_t)m->index->deepest, far = deepest + deepest / 4 + 16;
-    sampi_nearness wide = { far, true, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
+    sampi_nearness wide = { far, true, false, false, SAMPI_NEAR_PATIENCE, 0 }, narrow = wide;
     const sampi_node more = sampi_grammar_near(&m->d, node, &wide);
     if (!wide.n_changed || wide.rigid || m->d.status) return here;
     narrow.wide = false;
@@ -366,9 +397,7 @@ static int32_t sampi_grammar_near_compared(sampi_matcher *m, int32_t parent, int
 }
 
 /* Returns the state whose entry at a parent's exits serves for `state`, as long as counts are far from their bounds.
-   Without an AND, no token is long enough to reach a bound that is greater than the longest token, and whatever a token
-   leads to is possible with any such bound. Otherwise a longer rest may be needed, or a token may reach the bound, and
-   entries are compared. */
+   Where an AND does not show what is far, entries are compared. */
 static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_t state)
 {
     for (;;) {
@@ -377,24 +406,18 @@ static int32_t sampi_grammar_near_state(sampi_matcher *m, int32_t parent, int32_
         const uint8_t facts = sampi_grammar_at(&m->d.tree, s->node)->facts;
         if (!(facts & SAMPI_FACT_COUNT) || m->d.status) return state;
         if (to && how == SAMPI_NEAR_ROOTS + parent) return to;
-        if (to && how == SAMPI_NEAR_ALL) {
-            state = to;
-            continue;
-        }
-        sampi_nearness is = { (int32_t)m->index->deepest, false, true, true, false, SAMPI_NEAR_PATIENCE, 0 };
-        const int32_t near = sampi_grammar_state_of(m, facts & SAMPI_FACT_AND
-                                                            ? sampi_grammar_near_counts(&m->d, s->node, is.far)
-                                                            : sampi_grammar_near(&m->d, s->node, &is));
-        if (m->d.status) return state; /* the node may be incomplete */
-        if (near && near != state) {
-            SAMPI_INT_PUT(&s->near, near << 2 | SAMPI_NEAR_ALL);
-            state = near;
-            continue;
-        }
-        if (parent >= 2) return state;
-        const int32_t other = sampi_grammar_near_compared(m, parent, state);
-        if (!m->d.status) SAMPI_INT_PUT(&s->near, other << 2 | (SAMPI_NEAR_ROOTS + parent));
-        return other;
+        const int32_t near = to && how == SAMPI_NEAR_ALL
+                                 ? to
+                                 : sampi_grammar_near_for(m, state, (int32_t)m->index->deepest);
+        if (near == state && (parent >= 2 || !(facts & SAMPI_FACT_AND) ||
+                              sampi_grammar_near_for(m, state, SAMPI_SHORT) != state))
+            return state;
+        const bool all = near != state;
+        const int32_t other = all ? near : sampi_grammar_near_compared(m, parent, state);
+        if (m->d.status) return state;
+        SAMPI_INT_PUT(&s->near, other << 2 | (all ? SAMPI_NEAR_ALL : SAMPI_NEAR_ROOTS + parent));
+        if (!all) return other;
+        state = near;
     }
 }
 
@@ -411,6 +434,18 @@ static int32_t sampi_grammar_usual_entry(sampi_matcher *m, int32_t parent, int32
     return at >= 0 && sampi_grammar_entry_at(m, at)->bits && sampi_grammar_entry_at(m, at)->state == usual ? at : -1;
 }
 
+/* Returns the number of an entry that has the same tokens of at most SAMPI_SHORT bytes as a state with an AND, or -1:
+   that of a state with other counts. */
+static int32_t sampi_grammar_short_entry(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    const int32_t wanted = SAMPI_FACT_COUNT | SAMPI_FACT_AND,
+                  facts = sampi_grammar_at(&m->d.tree, sampi_grammar_dfa_state_at(m, state)->node)->facts;
+    if (parent >= 2 || (facts & wanted) != wanted) return -1;
+    const int32_t near = sampi_grammar_near_for(m, state, SAMPI_SHORT),
+                  at = near == state || m->d.status ? -1 : sampi_grammar_entry_of(m, parent, near);
+    return at >= 0 && sampi_grammar_entry_at(m, at)->bits ? at : -1;
+}
+
 /* Returns the number of the entry (allowed tokens) of a state at a parent's exits, which is computed if it does not
    exist; -1 with an error recorded. */
 static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
@@ -418,7 +453,8 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     state = sampi_grammar_near_state(m, parent, state);
     int32_t *slot, at = sampi_grammar_find_entry(m->cache, parent, state, &slot);
     if (at >= 0) return at;
-    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state);
+    const int32_t usual = m->d.status ? -1 : sampi_grammar_usual_entry(m, parent, state),
+                  like = usual >= 0 || m->d.status ? usual : sampi_grammar_short_entry(m, parent, state);
     if (m->d.status) return -1;
     sampi_entry entry;
     memset(&entry, 0, sizeof entry);
@@ -427,7 +463,7 @@ static int32_t sampi_grammar_entry_of(sampi_matcher *m, int32_t parent, int32_t 
     m->n_computed++;
     const sampi_progress before = sampi_grammar_find_unfinished(m, &entry);
     sampi_progress now = before;
-    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, usual, &now);
+    if (!m->d.status) sampi_grammar_entry_fill(m, &entry, like, usual >= 0, &now);
     at = m->d.status ? -1 : sampi_grammar_entry_keep(m, &entry);
     m->advances += at >= 0 || now.node != before.node || now.walk != before.walk || now.begun != before.begun;
     if (at < 0 && m->preparing && m->d.status == SAMP_E_FULL && !m->d.account.full)

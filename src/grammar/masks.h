@@ -145,6 +145,14 @@ static void sampi_grammar_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits
     }
 }
 
+/* Leaves out what the entry m->like has at node i of a trie and below it. */
+static void sampi_grammar_leave_below(sampi_matcher *m, sampi_entry *entry, uint32_t i)
+{
+    sampi_grammar_set_below(m, i, entry->bits, false);
+    sampi_grammar_take_exits(m, i, true);
+    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+}
+
 /* Decides what the usual state's entry means at node i of a trie and below it, where it goes to the state `usual`, and
    the state whose entry is being computed goes to `state`, another one. If rules or frames make the tokens below
    depend on more than these states, or none is allowed, what that entry has there is left out. Returns the usual state
@@ -154,9 +162,7 @@ static int32_t sampi_grammar_leave_usual(sampi_matcher *m, sampi_entry *entry, u
 {
     const int32_t flags = sampi_grammar_dfa_state_at(m, state)->flags | sampi_grammar_dfa_state_at(m, usual)->flags;
     if (!usual || (state && !(flags & (SAMPI_STATE_CALLS | SAMPI_STATE_ENDS)))) return usual;
-    sampi_grammar_set_below(m, i, entry->bits, false);
-    sampi_grammar_take_exits(m, i, true);
-    sampi_grammar_take_exits(m, i + (m->index->nodes[2 * (size_t)i + 1] >> 10), false);
+    sampi_grammar_leave_below(m, entry, i);
     return 0;
 }
 

@@ -275,9 +275,11 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, which samp_apply uses */
     int32_t n_now, base; /* base: the first call frame of the parser's current step */
     int32_t n_reachable; /* how many call frames remained when unreachable ones were last dropped */
-    /* the entry of the usual state, of which an entry is made (sampi_grammar_usual_entry), or NULL */
+    /* the entry of another state, of which an entry is made (sampi_grammar_usual_entry, sampi_grammar_short_entry),
+       or NULL */
     const sampi_entry *like;
     int32_t n_like; /* how many exits of that entry were taken over or left out */
+    uint32_t far;   /* both entries have the same plain tokens of at most so many bytes; 0: not known */
     int32_t n_computed;  /* how many token sets (entries) the current mask had to compute */
     bool ended;          /* an item of the parser's current step ends the outermost rule */
     bool rereading;      /* the accepted text is being read again */

@@ -89,15 +89,14 @@ static int32_t sampi_grammar_distance(sampi_deriver *d, sampi_node n, bool in, i
    While more repetitions may come than the next bytes can contain, it does not matter how many: a node with other
    numbers, which many nodes share, answers for it. */
 
-/* How sampi_grammar_near changes a node. far: a number above this is far from a bound; with `fine` a number above 64
-   or 24 is so too. wide: such a bound is left out, and the result has all texts of the node; else the bound becomes
-   the largest of these numbers below it, and the result has no other texts than the node. exact: a lower bound may be
-   changed too, which is right only for the next `far` bytes of a node without AND. rigid: becomes true if a lower
-   bound is far, and was not changed. patience: how many nodes may still be visited. n_changed: how many bounds were
-   changed. */
+/* How sampi_grammar_near changes a node. far: a number above this is far from a bound. wide: such a bound is left out,
+   and the result has all texts of the node; else the bound becomes `far`, and the result has no other texts than the
+   node. exact: a lower bound may be changed too, which is right only for the next `far` bytes of a node without AND.
+   rigid: becomes true if a lower bound is far, and was not changed. patience: how many nodes may still be visited.
+   n_changed: how many bounds were changed. */
 typedef struct sampi_nearness {
     int32_t far;
-    bool fine, wide, exact, rigid;
+    bool wide, exact, rigid;
     int32_t patience, n_changed;
 } sampi_nearness;
 
@@ -127,7 +126,6 @@ static sampi_node sampi_grammar_near(sampi_deriver *d, sampi_node n, sampi_nearn
             return n;
         }
         case SAMPI_NODE_REPEAT:
-            if (is->fine && most <= far) far = most > 64 ? 64 : 24;
             if (least > far && is->exact) least = far + 1;
             is->rigid |= least > far && !is->exact;
             if (most > far && !is->rigid) most = is->wide ? -1 : far;
@@ -163,7 +161,7 @@ static sampi_node sampi_grammar_near_counts(sampi_deriver *d, sampi_node n, int3
         const int64_t least = far + 1 + other->short_of,
                       most = far + sampi_grammar_larger(other->left, c.least ? other->short_of : 0);
         if (c.most < INT32_MAX && c.most <= most) continue;
-        sampi_nearness is = { far, false, true, true, false, PATIENCE, 0 };
+        sampi_nearness is = { far, true, true, false, PATIENCE, 0 };
         if (c.least > least) c.least = (int32_t)least;
         if (c.least == least) rest = sampi_grammar_near(d, rest, &is);
         const sampi_node units = sampi_tree_seq(t, sampi_tree_repeat(t, c.one, c.least, -1), c.rest);
@@ -319,7 +317,7 @@ static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
 static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
 {
     enum { FAR = 32, PATIENCE = 64 };
-    sampi_nearness is = { FAR, false, false, false, false, PATIENCE, 0 };
+    sampi_nearness is = { FAR, false, false, false, PATIENCE, 0 };
     const sampi_node near = sampi_grammar_near(d, n, &is);
     if (near == n || d->status || !sampi_grammar_matches_any(d, near)) return false;
     sampi_grammar_add_facts(&d->tree, n, SAMPI_FACT_ALIVE);

@@ -28,6 +28,7 @@
 #define SAMPI_INDEX_HEAD 8
 #define SAMPI_NO_TOKEN   0xffffffu /* the token of a trie node at which no token ends */
 #define SAMPI_ALL_KINDS  0xffffu   /* the set of all 16 kinds of characters */
+#define SAMPI_KIND_WIDE  15        /* the kind of characters outside of ASCII, of up to 4 bytes */
 #define SAMPI_MAX_PIECE  1023      /* the largest length of a token, in bytes */
 #define SAMPI_MAX_TRIE   (1 << 22) /* the largest number of nodes in a trie */
 
@@ -180,7 +181,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_token_text *p, size_t 
 static uint32_t sampi_grammar_kind_of(uint8_t byte)
 {
     static const char marks[] = " _-./:,@+";
-    if (byte >= 0x80) return 15;
+    if (byte >= 0x80) return SAMPI_KIND_WIDE;
     if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
     if (byte >= '0' && byte <= '9') return 4;
     uint32_t kind = 5;

@@ -274,6 +274,8 @@ TEST(test_usual_states)
         { SAMP_GRAMMAR_REGEX, "(?:\\w+ ){0,40}\\w+(?:;[^;]{30,45};)?" },
         { SAMP_GRAMMAR_JSON_SCHEMA,
           "{\"type\":\"string\",\"maxLength\":60,\"pattern\":\"^(?:\\\\S+\\\\s+){0,19}\\\\S+$\"}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"maxLength\":70,\"pattern\":\"^(?:[a-x]+ ){0,30}[a-x1]\"}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"minLength\":2,\"maxLength\":45,\"pattern\":\"1|the+x\"}" },
         { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"not\":{\"enum\":[\"a\",\"ab\",\"the\",\"x1\"]}}" },
     };
     memset(&tally, 0, sizeof tally);

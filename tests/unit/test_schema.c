@@ -1080,6 +1080,8 @@ TEST(test_few_steps)
           "\"a NEW one\"", 1 << 20 },
         { "{\"type\":\"object\",\"not\":{\"patternProperties\":{\"a\":{\"type\":\"string\"}}}}",
           "{\"n\":\"x\",\"\xc3\xa4pas\":1,\"b\":\"x\"}", 1 << 18 },
+        { "{\"pattern\":\"^(?!.*://)(?=.{1,255}$)((.{1,63}\\\\.){1,127}(?![0-9]*$)[a-z0-9-]+\\\\.?)$\",\"type\":\"string\"}",
+          "\"http.example.com\"", 1 << 18 },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         uint32_t bits[(N_PIECES + 31) / 32];
@@ -1122,6 +1124,51 @@ TEST(test_shared_masks)
     }
     assert_true(n_with > 0 && n_with <= 8); /* one serves while the bound is far */
     assert_true(n_masks <= 2);               /* that of the quote in front, and that of the characters */
+}
+
+/* Tokens of up to 70 bytes: of one character, of words, of characters of two bytes. */
+enum { N_LONG = 256 + 63 };
+static const char *byte_or_words(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char piece[N_LONG][80];
+    const int i = token - 256;
+    (void)vocab;
+    *n = i < 0 ? 1 : 7 + (size_t)i;
+    piece[token][0] = (char)token;
+    for (size_t k = 0; i >= 0 && k < *n; k++)
+        piece[token][k] = i % 3 == 0 ? 'x' : i % 3 == 1 ? (k % 5 ? 'a' : ' ') : k % 2 ? '\xa9' : '\xc3';
+    return piece[token];
+}
+
+/* Where a length is counted beside a pattern, a mask is that of the pattern alone as far as the length is far: it has
+   the tokens that are accepted. */
+TEST(test_counts_beside_patterns)
+{
+    static const samp_vocab words = { N_LONG, byte_or_words, NULL, NULL, NULL, 0, -1, -1 };
+    static const char *const schemas[] = {
+        "{\"type\":\"string\",\"maxLength\":70,\"pattern\":\"^(\\\\S+ )*\\\\S+$\"}",
+        "{\"type\":\"string\",\"maxLength\":300,\"pattern\":\"^(?:\\\\S+\\\\s+){0,19}\\\\S+$\"}",
+        "{\"type\":\"string\",\"minLength\":3,\"maxLength\":55,\"pattern\":\"\\\\S\"}",
+        "{\"type\":\"string\",\"maxLength\":90,\"pattern\":\"(xx| a+)+.{20,30}$\"}",
+    };
+    for (size_t i = 0; i < TEST_COUNT(schemas); i++) {
+        uint32_t bits[(N_LONG + 31) / 32];
+        samp_vocab_index *index = samp_vocab_index_init(&words, NULL);
+        samp_grammar *g = compile(schemas[i], NULL);
+        samp_sampler *s = samp_init_grammar(index, g);
+        for (const char *at = "\"xx\xc3\xa9 by its words aa and others\""; *at; at++) {
+            assert_ok(samp_grammar_mask(s, bits));
+            for (samp_token token = 1; token < N_LONG; token++) {
+                samp_sampler *copy = samp_clone(s);
+                assert_num(bits[token / 32] >> token % 32 & 1, samp_accept(copy, token) == SAMP_OK);
+                samp_free(copy);
+            }
+            if (samp_accept(s, (uint8_t)*at)) break;
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+        samp_vocab_index_free(index);
+    }
 }
 
 /* What the matcher says, byte by byte: 1, 0 or a status. */
