@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2727 gpu/prefix.h                     5178 gpu/device.h
-     152 gpu/api.h                        3114 gpu/choosing.h                   5439 gpu/contexts.h
-     304 gpu/switches.h                   3202 gpu/ending.h                     5607 gpu/steps.h
-     369 gpu/records.h                    3352 gpu/answers.h                    5697 gpu/where.h
-     643 gpu/ptx.h                        4055 samplers/plans.h                 5862 gpu/sending.h
-     716 gpu/elements.h                   4317 gpu/users.h                      6130 gpu/batch.h
-     968 gpu/passes.h                     4413 gpu/logprobs.h                   6427 gpu/results.h
-    1763 gpu/list.h                       4565 gpu/short.h                      6710 gpu/canary.h
-    2403 gpu/left.h                       4709 gpu/advance.h
-    2604 gpu/done.h                       4960 gpu/shapes.h
+       2 gpu/opening.h                    2741 gpu/prefix.h                     5194 gpu/device.h
+     152 gpu/api.h                        3128 gpu/choosing.h                   5455 gpu/contexts.h
+     304 gpu/switches.h                   3216 gpu/ending.h                     5623 gpu/steps.h
+     369 gpu/records.h                    3366 gpu/answers.h                    5713 gpu/where.h
+     643 gpu/ptx.h                        4069 samplers/plans.h                 5878 gpu/sending.h
+     730 gpu/elements.h                   4331 gpu/users.h                      6146 gpu/batch.h
+     982 gpu/passes.h                     4427 gpu/logprobs.h                   6443 gpu/results.h
+    1777 gpu/list.h                       4579 gpu/short.h                      6726 gpu/canary.h
+    2417 gpu/left.h                       4723 gpu/advance.h
+    2618 gpu/done.h                       4976 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -675,6 +675,20 @@ static uint32_t sampi_gpu_look(uint32_t *x)
                   : "memory");
     else
         value = __atomic_load_n(x, __ATOMIC_ACQUIRE);
+    return value;
+}
+
+/* The same without acquiring, for a loop that waits: the other warps of the multiprocessor keep their cache. */
+static uint32_t sampi_gpu_peek(uint32_t *x)
+{
+    uint32_t value = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("ld.relaxed.gpu.u32 %0, [%1];\n\tshfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;"
+                  : "=r"(value)
+                  : "r"(x)
+                  : "memory");
+    else
+        value = __atomic_load_n(x, __ATOMIC_RELAXED);
     return value;
 }
 
@@ -4904,7 +4918,7 @@ static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows *
 /* Runs a team's passes over its row, as long as one can begin. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
-    /* copies, as the loads that wait empty the cache */
+    /* copies, as a load that acquires empties the cache */
     const uint32_t batch = a->batch, splits = a->splits, wait = a->wait;
     const bool leads = team >= a->n_rows * splits;
     const size_t row = leads ? team - a->n_rows * splits : team / splits;
@@ -4926,8 +4940,9 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
             a->done[team] = done = mark; /* all lanes have read it: there was a barrier */
         }
         if (first) {
-            while (sampi_gpu_look(&st->arrived) != splits)
+            while (sampi_gpu_peek(&st->arrived) != splits)
                 if (++waited > wait) return;
+            (void)sampi_gpu_look(&st->arrived);
             sampi_gpu_add(&st->arrived, 0 - splits);
         }
         if (first || (!wait && sampi_gpu_claim(&st->arrived, splits))) {
@@ -4941,8 +4956,9 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
             if (wait || splits == 1) continue;
         }
         if (wait == 0) return; /* the other teams run later, or in the next launch */
-        while ((next = sampi_gpu_look(&st->epoch)) == epoch)
+        while (sampi_gpu_peek(&st->epoch) == epoch)
             if (++waited > wait) return;
+        next = sampi_gpu_look(&st->epoch);
     }
 }
 
@@ -5305,7 +5321,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
     if (team >= n) return;
     sampi_gpu_add(&counter[0], 1);
     for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-        if (sampi_gpu_look(&counter[0]) >= n) {
+        if (sampi_gpu_peek(&counter[0]) >= n) {
             sampi_gpu_add(&counter[1], 1);
             return;
         }

@@ -214,7 +214,7 @@ static uint32_t sampi_gpu_teams_of(const sampi_gpu_args *a) { return a->n_rows *
    arrived. A row's only team does not wait, and runs until then. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
-    /* copies, as the loads that wait empty the cache */
+    /* copies, as a load that acquires empties the cache */
     const uint32_t batch = a->batch, splits = a->splits, wait = a->wait;
     const bool leads = team >= a->n_rows * splits;
     const size_t row = leads ? team - a->n_rows * splits : team / splits;
@@ -236,8 +236,9 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
             a->done[team] = done = mark; /* all lanes have read it: there was a barrier */
         }
         if (first) {
-            while (sampi_gpu_look(&st->arrived) != splits)
+            while (sampi_gpu_peek(&st->arrived) != splits)
                 if (++waited > wait) return;
+            (void)sampi_gpu_look(&st->arrived);
             sampi_gpu_add(&st->arrived, 0 - splits);
         }
         if (first || (!wait && sampi_gpu_claim(&st->arrived, splits))) {
@@ -251,8 +252,9 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
             if (wait || splits == 1) continue;
         }
         if (wait == 0) return; /* the other teams run later, or in the next launch */
-        while ((next = sampi_gpu_look(&st->epoch)) == epoch)
+        while (sampi_gpu_peek(&st->epoch) == epoch)
             if (++waited > wait) return;
+        next = sampi_gpu_look(&st->epoch);
     }
 }
 

@@ -142,7 +142,7 @@ static void sampi_gpu_count_teams(uint32_t *counter, uint32_t team, uint32_t n_t
     if (team >= n) return;
     sampi_gpu_add(&counter[0], 1);
     for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-        if (sampi_gpu_look(&counter[0]) >= n) {
+        if (sampi_gpu_peek(&counter[0]) >= n) {
             sampi_gpu_add(&counter[1], 1);
             return;
         }

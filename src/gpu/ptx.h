@@ -43,6 +43,21 @@ static uint32_t sampi_gpu_look(uint32_t *x)
     return value;
 }
 
+/* The same without acquiring, for a loop that waits: the other warps of the multiprocessor keep their cache. In C: a
+   relaxed load. */
+static uint32_t sampi_gpu_peek(uint32_t *x)
+{
+    uint32_t value = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("ld.relaxed.gpu.u32 %0, [%1];\n\tshfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;"
+                  : "=r"(value)
+                  : "r"(x)
+                  : "memory");
+    else
+        value = __atomic_load_n(x, __ATOMIC_RELAXED);
+    return value;
+}
+
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
 SAMPI_INLINE void sampi_gpu_join_lanes(void)
 {

@@ -419,10 +419,10 @@ static void parse_atom(parser *s, instruction *in, text name)
     if (in->n_src != (in->op == OP_atom_cas ? 3 : 2)) fail(s, "wrong number of operands");
 }
 
-/* A load that acquires: an atomic that changes nothing. */
+/* A load of a counter, which acquires or not: an atomic that changes nothing. */
 static void parse_acquire(parser *s, instruction *in, text name)
 {
-    in->op = OP_atom_or, in->acquires = true;
+    in->op = OP_atom_or, in->acquires = has_part(name, "acquire");
     in->bytes = bytes_of(part_of(name, part_count(name) - 1));
     in->space = GENERIC;
     in->issue = 1, in->latency = 300;
@@ -515,7 +515,7 @@ static void parse_instruction(parser *s)
         in->op = OP_bra, in->target = label_of(s->f, word(s));
     else if (is(name, "call") || is(name, "call.uni"))
         in->op = OP_call, parse_call(s, in);
-    else if (starts(name, "ld.acquire."))
+    else if (starts(name, "ld.acquire.") || starts(name, "ld.relaxed."))
         parse_acquire(s, in, name);
     else if (starts(name, "ld.") || starts(name, "st."))
         parse_memory(s, in, name);

@@ -656,13 +656,13 @@ static void atomic(warp *w, frame *f, instruction *in, u32 mask)
 {
     events++;
     static const lanes zero;
-    const u64 *base = value_of(f, in->src[0]), *b = in->acquires ? zero : value_of(f, in->src[1]);
+    const u64 *base = value_of(f, in->src[0]), *b = in->n_src == 1 ? zero : value_of(f, in->src[1]);
     const u64 *c = in->n_src > 2 ? value_of(f, in->src[2]) : b;
     for (int i = 0; i < LANES; i++) {
         if (!(mask >> i & 1)) continue;
         addresses[i] = base[i] + (u64)in->offset;
-        u8 *at = memory(w, in, i, addresses[i], in->bytes, true, !in->acquires);
-        if (most_strands > 1 && !in->acquires) lanes_add(w, in, (u32)i, addresses[i]);
+        u8 *at = memory(w, in, i, addresses[i], in->bytes, true, in->n_src > 1);
+        if (most_strands > 1 && in->n_src > 1) lanes_add(w, in, (u32)i, addresses[i]);
         u64 old = get(at, in->bytes, false), x = in->bytes == 4 ? (u32)b[i] : b[i];
         switch (in->op) {
             case OP_atom_add: x += old; break;

@@ -220,7 +220,7 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     if (waits && t < w->clock + waits) t = w->clock + waits;
     if (t || in->issue) { /* a mere name exists when its operand does */
         if (address) latency = memory_latency(w, in, mask, t, address);
-        if (atomic) latency = L2 + 30 + (in->acquires ? 0 : 4 * (u32)__builtin_popcount(mask));
+        if (atomic) latency = L2 + 30 + (in->n_src == 1 ? 0 : 4 * (u32)__builtin_popcount(mask));
         if (in->acquires && mask) fences[w->team->sm]++;
         if (in->op == OP_ld) w->in_flight += latency;
         if (in->op == OP_fence && mask) fences[w->team->sm]++;
