@@ -448,7 +448,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, doubl
     SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         const double mass = (double)z[i];
-        first = (sampi_entropy_of(mass, (double)s[i], mass) > most) & (i < first) ? i : first;
+        first = ((sampi_entropy_of(mass, (double)s[i], mass) > most) & (i < first)) ? i : first;
     }
     return first;
 }

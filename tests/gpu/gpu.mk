@@ -101,7 +101,7 @@ test-gpu-ptx: $(GPU)/test_gpu $(GPU)/test_stacks $(PTX)/libcuda.so.1
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
 	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_REGISTER=1 ./$(GPU)/test_gpu device; \
-	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_REGISTER=0 ./$(GPU)/test_gpu device 'r*'; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_REGISTER=0 ./$(GPU)/test_gpu device registered_memory; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches; \
 	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_LANES=4 ./$(GPU)/test_gpu device random_batches
 
