@@ -310,8 +310,6 @@ static int32_t sampi_grammar_search_match(sampi_deriver *d, sampi_node start, in
     return d->status ? 0 : found ? SAMPI_FACT_ALIVE : empty ? SAMPI_FACT_DEAD : 0;
 }
 
-static bool sampi_grammar_matches_any(sampi_deriver *d, sampi_node n);
-
 /* Returns whether n certainly matches a text, because a node does that has no other texts and that other counts
    share. */
 static bool sampi_grammar_is_near_alive(sampi_deriver *d, sampi_node n)
