@@ -208,9 +208,8 @@ $(B)/%.checked: $(B)/%
 
 # mostly arithmetic, or long: the sanitizers play these
 VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema \
-  test_fast test_batch test_naive test_rollback test_tales test_drafts test_alloc test_watermark test_turns test_shared test_plans
-# as many messages of slices as show what memory they read
-$(B)/test_shards.valgrind: MODE := SAMP_TEST_CASES=20
+  test_fast test_batch test_naive test_rollback test_tales test_drafts test_alloc test_watermark test_turns test_shared test_plans \
+  test_shards
 
 # TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
 THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread $(INCLUDE)

@@ -244,7 +244,7 @@ TEST(test_unique)
     memset(&tally, 0, sizeof tally);
     for (size_t i = 0; i < TEST_COUNT(schemas); i++) {
         source rng = source_stream(4000000 + i);
-        play(SAMP_GRAMMAR_JSON_SCHEMA, schemas[i], &rng, (int)cases(12, 2));
+        play(SAMP_GRAMMAR_JSON_SCHEMA, schemas[i], &rng, (int)cases(12, 1));
     }
     assert_num(tally.grammars, TEST_COUNT(schemas));
     assert_num(tally.endless + tally.full, 0);
@@ -281,7 +281,7 @@ TEST(test_usual_states)
     memset(&tally, 0, sizeof tally);
     for (size_t i = 0; i < TEST_COUNT(of); i++) {
         source rng = source_stream(4000000 + i);
-        play(of[i].kind, of[i].text, &rng, (int)cases(20, 2));
+        play(of[i].kind, of[i].text, &rng, (int)cases(20, 1));
     }
     assert_num(tally.grammars, TEST_COUNT(of));
     assert_num(tally.endless + tally.full, 0);
