@@ -227,99 +227,99 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                   10907 watermark/draw.h                28279 grammar/history.h
-     327 api/config.h                    11112 samplers/mirostat.h             28385 grammar/waiting.h
-     358 api/types.h                     11324 samplers/adaptive_p.h           28704 grammar/repeated.h
-     680 api/missing.h                   11473 samplers/ras.h                  28782 grammar/spent.h
-     694 api/old_names.h                 11536 samplers/replay.h               28841 grammar/room.h
-     708 api/sample.h                    11574 samplers/custom.h               29237 grammar/sampler.h
-     910 api/chains.h                    11623 config/describe.h               29493 grammar/warming.h
-    1216 api/samplers.h                  11791 config/from_params.h            29735 grammar/forced.h
-    1610 api/gumbel.h                    11848 config/orders.h                 29941 grammar/hooks.h
-    1639 api/operator.h                  12109 config/numbers.h                30062 schema/head.h
-    1698 api/kv.h                        12276 config/set.h                    30278 schema/errors.h
-    1895 api/llama_cpp.h                 12452 config/texts.h                  30394 schema/collections.h
-    1943 api/text_error.h                12631 config/settings.h               30431 schema/references.h
-    1962 api/grammar.h                   12746 life/rollback.h                 30754 schema/strings.h
-    2342 api/shards.h                    12985 life/chain.h                    30820 schema/numbers.h
-    2455 api/peers.h                     13283 life/members.h                  31042 schema/sets.h
-    2601 api/drafts.h                    13393 life/update.h                   31324 schema/formats.h
-    2760 api/constraints.h               13564 life/copy.h                     31680 schema/scalars.h
-    3163 api/watermark.h                 13733 rows/row.h                      32007 schema/styles.h
-    3336 api/stop.h                      13933 rows/reserve.h                  32165 schema/goals.h
-    3476 api/vocab.h                     14013 rows/pieces.h                   32473 schema/tagged.h
-    3519 api/search.h                    14122 rows/compact.h                  32547 schema/alternatives.h
-    3701 api/parts.h                     14302 rows/sums.h                     33101 schema/objects.h
-    3753 base/switches.h                 14433 rows/changes.h                  33731 schema/arrays.h
-    4056 base/random.h                   14510 rows/cuts.h                     34096 schema/satisfiable.h
-    4076 base/mt19937.h                  14972 rows/typical.h                  34266 schema/whole.h
-    4148 base/exact.h                    15282 rows/tail_free.h                34449 tags/head.h
-    4365 base/bits128.h                  15350 rows/selecting.h                34573 tags/words.h
-    4441 base/elements.h                 15494 rows/mirostat.h                 34690 tags/inside.h
-    4567 watermark/colours.h             15574 watermark/rows.h                34834 tags/formats.h
-    4624 kernels/llama_cpp/contract.h    15684 rows/flat.h                     35288 tags/models.h
-    4646 kernels/contract.h              15753 rows/logprobs.h                 35537 grammar/grammars.h
-    4732 kernels/scalar.h                15899 rows/support.h                  35605 peers/head.h
-    4936 kernels/llama_cpp/scalar.h      16043 rows/step.h                     35702 peers/values.h
-    4945 kernels/sets.h                  16060 run/apply.h                     36128 peers/llama_server.h
-    4994 kernels/vectors.h               16126 run/writing.h                   36197 peers/stops.h
-    5075 kernels/avx512.h                16226 run/arrays.h                    36243 peers/wishes.h
-    5158 kernels/avx2.h                  16314 run/walk.h                      36290 peers/fields.h
-    5220 kernels/sse2.h                  16422 run/again.h                     36556 peers/tables.h
-    5235 kernels/neon.h                  16481 run/finish.h                    36860 peers/requests.h
-    5256 kernels/wasm.h                  16521 run/draw.h                      37064 vocab/pieces.h
-    5270 kernels/generic.h               16609 run/sample.h                    37224 vocab/tokenizer_json.h
-    5290 kernels/shared.h                16744 run/explain.h                   37442 vocab/gguf.h
-    5414 kernels/passes.h                16859 watermark/making.h              37612 shards/head.h
-    6098 kernels/llama_cpp/passes.h      17041 watermark/tails.h               37698 shards/bytes.h
-    6150 kernels/check.h                 17138 watermark/detect.h              37795 shards/merging.h
-    6172 kernels/dispatch.h              17363 run/verify.h                    38042 shards/row.h
-    6371 core/thresholds.h               17468 run/batch.h                     38165 shards/answers.h
-    6466 core/array.h                    17654 run/replay.h                    38603 shards/logprobs.h
-    6881 core/table.h                    17739 run/guide.h                     38862 shards/taking.h
-    7052 core/windows.h                  17780 life/state.h                    38999 shards/asking.h
-    7140 constraints/record.h            17941 operator/weights.h              39129 shards/prefix.h
-    7209 watermark/record.h              18016 operator/search.h               39352 shards/plans.h
-    7228 rows/work.h                     18147 operator/run.h                  39798 samplers/plans.h
-    7261 life/past.h                     18307 kv/cells.h                      40060 shards/way.h
-    7320 core/record.h                   18331 kv/making.h                     40206 shards/memory.h
-    7480 core/plans.h                    18545 kv/slot.h                       40269 shards/batch.h
-    7506 core/fields.h                   18677 kv/sequences.h                  40668 drafts/head.h
-    7600 core/owners.h                   18807 kv/data.h                       40719 drafts/block.h
-    7667 core/mt19937.h                  18936 kv/update.h                     40901 drafts/tree.h
-    7722 core/no_mt19937.h               19049 kv/state.h                      41024 drafts/relaxed.h
-    7746 core/making.h                   19248 llama_cpp/functions.h           41105 drafts/ngram.h
-    7923 core/streams.h                  19310 llama_cpp/object.h              41241 search/head.h
-    7959 life/state_fields.h             19363 llama_cpp/vocabulary.h          41448 search/rows.h
-    8047 samplers/llama_cpp.h            19438 text/reading.h                  41531 search/states.h
-    8186 samplers/logit_bias.h           19544 text/strings.h                  41618 search/beams.h
-    8260 samplers/patch.h                19642 text/values.h                   42001 search/unmask.h
-    8308 samplers/penalties.h            19796 text/documents.h                42147 text/automaton.h
-    8450 samplers/dry.h                  19869 grammar/head.h                  42218 grammar/patterns.h
-    8982 samplers/cut.h                  19873 grammar/tree.h                  42364 constraints/automaton.h
-    9002 samplers/top_n_sigma.h          20556 grammar/building.h              42403 constraints/making.h
-    9138 samplers/top_k.h                21031 grammar/places.h                42654 constraints/sampler.h
-    9193 samplers/tail_free.h            21214 grammar/finishing.h             42727 constraints/constructors.h
-    9310 samplers/typical.h              21531 grammar/reading.h               43095 constraints/patterns.h
-    9371 samplers/top_p.h                21623 grammar/gbnf.h                  43185 constraints/looking.h
-    9407 samplers/min_p.h                21919 grammar/unicode.h               43255 constraints/thinking.h
-    9443 samplers/by_sums.h              22129 grammar/regex.h                 43486 constraints/schedule.h
-    9573 samplers/top_h.h                22596 grammar/derivatives.h           43569 constraints/accepting.h
-    9623 samplers/min_k.h                23321 grammar/counting.h              43746 constraints/drawing.h
-    9682 samplers/xtc.h                  23648 grammar/searching.h             43985 constraints/state.h
-    9795 samplers/infill.h               24016 grammar/vocabulary.h            44050 constraints/kind.h
-    9902 samplers/temperature.h          24471 grammar/triggers.h              44109 constraints/top_p_decay.h
-   10071 samplers/smoothing.h            24949 grammar/matcher.h               44176 constraints/timestamps.h
-   10155 samplers/softmax.h              25278 grammar/cache.h                 44360 constraints/accessors.h
-   10184 samplers/drafted.h              25562 grammar/moving.h                44467 stop/head.h
-   10209 samplers/greedy.h               26015 grammar/visits.h                44532 stop/search.h
-   10239 samplers/choose.h               26306 grammar/states.h                44653 stop/making.h
-   10317 samplers/ratio.h                26484 grammar/unique.h                44810 stop/text.h
-   10381 samplers/draw.h                 26648 grammar/items.h                 44962 stop/patterns.h
-   10472 samplers/dist.h                 26792 grammar/masks.h                 45034 stop/settings.h
-   10498 samplers/gumbel.h               27046 grammar/runs.h                  45065 core/kinds.h
-   10608 watermark/function.h            27262 grammar/entries.h               45107 base/restore.h
-   10721 watermark/text.h                27909 grammar/accepting.h             45120 api/license.h
+       2 api/opening.h                   10907 watermark/draw.h                28295 grammar/history.h
+     327 api/config.h                    11112 samplers/mirostat.h             28401 grammar/waiting.h
+     358 api/types.h                     11324 samplers/adaptive_p.h           28720 grammar/repeated.h
+     680 api/missing.h                   11473 samplers/ras.h                  28798 grammar/spent.h
+     694 api/old_names.h                 11536 samplers/replay.h               28857 grammar/room.h
+     708 api/sample.h                    11574 samplers/custom.h               29253 grammar/sampler.h
+     910 api/chains.h                    11623 config/describe.h               29509 grammar/warming.h
+    1216 api/samplers.h                  11791 config/from_params.h            29751 grammar/forced.h
+    1610 api/gumbel.h                    11848 config/orders.h                 29957 grammar/hooks.h
+    1639 api/operator.h                  12109 config/numbers.h                30078 schema/head.h
+    1698 api/kv.h                        12292 config/set.h                    30294 schema/errors.h
+    1895 api/llama_cpp.h                 12468 config/texts.h                  30410 schema/collections.h
+    1943 api/text_error.h                12647 config/settings.h               30447 schema/references.h
+    1962 api/grammar.h                   12762 life/rollback.h                 30770 schema/strings.h
+    2342 api/shards.h                    13001 life/chain.h                    30836 schema/numbers.h
+    2455 api/peers.h                     13299 life/members.h                  31058 schema/sets.h
+    2601 api/drafts.h                    13409 life/update.h                   31340 schema/formats.h
+    2760 api/constraints.h               13580 life/copy.h                     31696 schema/scalars.h
+    3163 api/watermark.h                 13749 rows/row.h                      32023 schema/styles.h
+    3336 api/stop.h                      13949 rows/reserve.h                  32181 schema/goals.h
+    3476 api/vocab.h                     14029 rows/pieces.h                   32489 schema/tagged.h
+    3519 api/search.h                    14138 rows/compact.h                  32563 schema/alternatives.h
+    3701 api/parts.h                     14318 rows/sums.h                     33117 schema/objects.h
+    3753 base/switches.h                 14449 rows/changes.h                  33747 schema/arrays.h
+    4056 base/random.h                   14526 rows/cuts.h                     34112 schema/satisfiable.h
+    4076 base/mt19937.h                  14988 rows/typical.h                  34282 schema/whole.h
+    4148 base/exact.h                    15298 rows/tail_free.h                34465 tags/head.h
+    4365 base/bits128.h                  15366 rows/selecting.h                34589 tags/words.h
+    4441 base/elements.h                 15510 rows/mirostat.h                 34706 tags/inside.h
+    4567 watermark/colours.h             15590 watermark/rows.h                34850 tags/formats.h
+    4624 kernels/llama_cpp/contract.h    15700 rows/flat.h                     35304 tags/models.h
+    4646 kernels/contract.h              15769 rows/logprobs.h                 35553 grammar/grammars.h
+    4732 kernels/scalar.h                15915 rows/support.h                  35621 peers/head.h
+    4936 kernels/llama_cpp/scalar.h      16059 rows/step.h                     35718 peers/values.h
+    4945 kernels/sets.h                  16076 run/apply.h                     36144 peers/llama_server.h
+    4994 kernels/vectors.h               16142 run/writing.h                   36213 peers/stops.h
+    5075 kernels/avx512.h                16242 run/arrays.h                    36259 peers/wishes.h
+    5158 kernels/avx2.h                  16330 run/walk.h                      36306 peers/fields.h
+    5220 kernels/sse2.h                  16438 run/again.h                     36572 peers/tables.h
+    5235 kernels/neon.h                  16497 run/finish.h                    36876 peers/requests.h
+    5256 kernels/wasm.h                  16537 run/draw.h                      37080 vocab/pieces.h
+    5270 kernels/generic.h               16625 run/sample.h                    37240 vocab/tokenizer_json.h
+    5290 kernels/shared.h                16760 run/explain.h                   37458 vocab/gguf.h
+    5414 kernels/passes.h                16875 watermark/making.h              37628 shards/head.h
+    6098 kernels/llama_cpp/passes.h      17057 watermark/tails.h               37714 shards/bytes.h
+    6150 kernels/check.h                 17154 watermark/detect.h              37811 shards/merging.h
+    6172 kernels/dispatch.h              17379 run/verify.h                    38058 shards/row.h
+    6371 core/thresholds.h               17484 run/batch.h                     38181 shards/answers.h
+    6466 core/array.h                    17670 run/replay.h                    38619 shards/logprobs.h
+    6881 core/table.h                    17755 run/guide.h                     38878 shards/taking.h
+    7052 core/windows.h                  17796 life/state.h                    39015 shards/asking.h
+    7140 constraints/record.h            17957 operator/weights.h              39145 shards/prefix.h
+    7209 watermark/record.h              18032 operator/search.h               39368 shards/plans.h
+    7228 rows/work.h                     18163 operator/run.h                  39814 samplers/plans.h
+    7261 life/past.h                     18323 kv/cells.h                      40076 shards/way.h
+    7320 core/record.h                   18347 kv/making.h                     40222 shards/memory.h
+    7480 core/plans.h                    18561 kv/slot.h                       40285 shards/batch.h
+    7506 core/fields.h                   18693 kv/sequences.h                  40684 drafts/head.h
+    7600 core/owners.h                   18823 kv/data.h                       40735 drafts/block.h
+    7667 core/mt19937.h                  18952 kv/update.h                     40917 drafts/tree.h
+    7722 core/no_mt19937.h               19065 kv/state.h                      41040 drafts/relaxed.h
+    7746 core/making.h                   19264 llama_cpp/functions.h           41121 drafts/ngram.h
+    7923 core/streams.h                  19326 llama_cpp/object.h              41257 search/head.h
+    7959 life/state_fields.h             19379 llama_cpp/vocabulary.h          41464 search/rows.h
+    8047 samplers/llama_cpp.h            19454 text/reading.h                  41547 search/states.h
+    8186 samplers/logit_bias.h           19560 text/strings.h                  41634 search/beams.h
+    8260 samplers/patch.h                19658 text/values.h                   42017 search/unmask.h
+    8308 samplers/penalties.h            19812 text/documents.h                42163 text/automaton.h
+    8450 samplers/dry.h                  19885 grammar/head.h                  42234 grammar/patterns.h
+    8982 samplers/cut.h                  19889 grammar/tree.h                  42380 constraints/automaton.h
+    9002 samplers/top_n_sigma.h          20572 grammar/building.h              42419 constraints/making.h
+    9138 samplers/top_k.h                21047 grammar/places.h                42670 constraints/sampler.h
+    9193 samplers/tail_free.h            21230 grammar/finishing.h             42743 constraints/constructors.h
+    9310 samplers/typical.h              21547 grammar/reading.h               43111 constraints/patterns.h
+    9371 samplers/top_p.h                21639 grammar/gbnf.h                  43201 constraints/looking.h
+    9407 samplers/min_p.h                21935 grammar/unicode.h               43271 constraints/thinking.h
+    9443 samplers/by_sums.h              22145 grammar/regex.h                 43502 constraints/schedule.h
+    9573 samplers/top_h.h                22612 grammar/derivatives.h           43585 constraints/accepting.h
+    9623 samplers/min_k.h                23337 grammar/counting.h              43762 constraints/drawing.h
+    9682 samplers/xtc.h                  23664 grammar/searching.h             44001 constraints/state.h
+    9795 samplers/infill.h               24032 grammar/vocabulary.h            44066 constraints/kind.h
+    9902 samplers/temperature.h          24487 grammar/triggers.h              44125 constraints/top_p_decay.h
+   10071 samplers/smoothing.h            24965 grammar/matcher.h               44192 constraints/timestamps.h
+   10155 samplers/softmax.h              25294 grammar/cache.h                 44376 constraints/accessors.h
+   10184 samplers/drafted.h              25578 grammar/moving.h                44483 stop/head.h
+   10209 samplers/greedy.h               26031 grammar/visits.h                44548 stop/search.h
+   10239 samplers/choose.h               26322 grammar/states.h                44669 stop/making.h
+   10317 samplers/ratio.h                26500 grammar/unique.h                44826 stop/text.h
+   10381 samplers/draw.h                 26664 grammar/items.h                 44978 stop/patterns.h
+   10472 samplers/dist.h                 26808 grammar/masks.h                 45050 stop/settings.h
+   10498 samplers/gumbel.h               27062 grammar/runs.h                  45081 core/kinds.h
+   10608 watermark/function.h            27278 grammar/entries.h               45123 base/restore.h
+   10721 watermark/text.h                27925 grammar/accepting.h             45136 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -12172,8 +12172,8 @@ enum { SAMPI_FRACTION = 68, SAMPI_WORDS = 136, SAMPI_KEPT_DIGITS = 300 };
 typedef struct sampi_written {
     uint16_t x[SAMPI_WORDS];
     uint32_t rest;
-    int64_t power, n; /* n: the digits of x, from the first that is not 0 */
-    uint64_t whole;   /* the digits as an integer, if it `fits` */
+    int64_t power, n; /* n: the kept digits, from the first that is not 0 */
+    uint64_t whole;   /* the digits as an integer, if it `fits`; x is not set then */
     bool negative, fits;
     bool plain; /* written without a point and without an exponent */
 } sampi_written;
@@ -12199,6 +12199,12 @@ static SAMPI_COLD uint32_t sampi_written_shrink(uint16_t *x)
     return carry;
 }
 
+/* Sets x to the digits that fit. */
+static SAMPI_COLD void sampi_written_widen(sampi_written *w)
+{
+    for (int i = 0; i < 4; i++) w->x[SAMPI_FRACTION + i] = (uint16_t)(w->whole >> 16 * i);
+}
+
 /* Reads a decimal number with an optional sign, point and power of ten, as far as it goes. */
 static SAMPI_COLD const char *sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
@@ -12215,9 +12221,13 @@ static SAMPI_COLD const char *sampi_read_written(const char *t, const char *end,
             continue;
         }
         any = true;
-        w->fits = w->fits && w->whole <= (UINT64_MAX - digit) / 10;
-        w->whole = 10 * w->whole + digit;
-        if (keeps)
+        if (w->fits && w->whole > (UINT64_MAX - digit) / 10) {
+            sampi_written_widen(w);
+            w->fits = false;
+        }
+        if (w->fits)
+            w->whole = 10 * w->whole + digit;
+        else if (keeps)
             sampi_written_grow(w->x, digit);
         else
             w->rest |= digit;
@@ -12243,6 +12253,12 @@ static SAMPI_COLD double sampi_written_value(sampi_written *w, int bits)
     uint64_t leading = 0;
     if (w->n == 0 || w->power + w->n < -330) return 0.0;
     if (w->power + w->n > 310) return (double)INFINITY;
+    if (w->fits && w->whole >> 53 == 0 && bits == 63 && w->power >= -22 && w->power <= 22) {
+        double ten = 1.0; /* to 10^22 powers of ten are exact doubles, so one operation rounds right */
+        for (int64_t i = w->power < 0 ? -w->power : w->power; i > 0; i--) ten *= 10.0;
+        return w->power < 0 ? (double)w->whole / ten : (double)w->whole * ten;
+    }
+    if (w->fits) sampi_written_widen(w);
     for (; w->power < 0; w->power++) w->rest |= sampi_written_shrink(w->x);
     for (; w->power > 0; w->power--) sampi_written_grow(w->x, 0);
     while (top >= 0 && !(w->x[top / 16] >> top % 16 & 1)) top--;

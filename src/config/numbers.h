@@ -64,16 +64,17 @@ static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint6
     return status;
 }
 
-/* A decimal number as it is written. Its first digits are exact: x * 10^power, where x is a fixed-point number of 16-bit
-   words, the lowest first, SAMPI_FRACTION of them behind the point. `rest` is not 0 if more digits follow that are not
+/* A decimal number as it is written. Its first digits are exact: whole * 10^power if they fit, as nearly all do, else
+   x * 10^power, where x is a fixed-point number of 16-bit words, the lowest first, SAMPI_FRACTION of them behind the
+   point. `rest` is not 0 if more digits follow that are not
    all 0: it only breaks ties. A value half way between two floats has at most 112 digits, so a float is the nearest one
    always; a double is for numbers of at most 300 digits. */
 enum { SAMPI_FRACTION = 68, SAMPI_WORDS = 136, SAMPI_KEPT_DIGITS = 300 };
 typedef struct sampi_written {
     uint16_t x[SAMPI_WORDS];
     uint32_t rest;
-    int64_t power, n; /* n: the digits of x, from the first that is not 0 */
-    uint64_t whole;   /* the digits as an integer, if it `fits` */
+    int64_t power, n; /* n: the kept digits, from the first that is not 0 */
+    uint64_t whole;   /* the digits as an integer, if it `fits`; x is not set then */
     bool negative, fits;
     bool plain; /* written without a point and without an exponent */
 } sampi_written;
@@ -100,6 +101,12 @@ static SAMPI_COLD uint32_t sampi_written_shrink(uint16_t *x)
     return carry;
 }
 
+/* Sets x to the digits that fit. */
+static SAMPI_COLD void sampi_written_widen(sampi_written *w)
+{
+    for (int i = 0; i < 4; i++) w->x[SAMPI_FRACTION + i] = (uint16_t)(w->whole >> 16 * i);
+}
+
 /* Reads a decimal number with an optional sign, point and power of ten, as far as it goes. Returns the character behind
    it, or NULL if there is no number. */
 static SAMPI_COLD const char *sampi_read_written(const char *t, const char *end, sampi_written *w)
@@ -117,9 +124,13 @@ static SAMPI_COLD const char *sampi_read_written(const char *t, const char *end,
             continue;
         }
         any = true;
-        w->fits = w->fits && w->whole <= (UINT64_MAX - digit) / 10;
-        w->whole = 10 * w->whole + digit;
-        if (keeps)
+        if (w->fits && w->whole > (UINT64_MAX - digit) / 10) {
+            sampi_written_widen(w);
+            w->fits = false;
+        }
+        if (w->fits)
+            w->whole = 10 * w->whole + digit;
+        else if (keeps)
             sampi_written_grow(w->x, digit);
         else
             w->rest |= digit;
@@ -148,6 +159,12 @@ static SAMPI_COLD double sampi_written_value(sampi_written *w, int bits)
     uint64_t leading = 0;
     if (w->n == 0 || w->power + w->n < -330) return 0.0;
     if (w->power + w->n > 310) return (double)INFINITY;
+    if (w->fits && w->whole >> 53 == 0 && bits == 63 && w->power >= -22 && w->power <= 22) {
+        double ten = 1.0; /* to 10^22 powers of ten are exact doubles, so one operation rounds right */
+        for (int64_t i = w->power < 0 ? -w->power : w->power; i > 0; i--) ten *= 10.0;
+        return w->power < 0 ? (double)w->whole / ten : (double)w->whole * ten;
+    }
+    if (w->fits) sampi_written_widen(w);
     for (; w->power < 0; w->power++) w->rest |= sampi_written_shrink(w->x);
     for (; w->power > 0; w->power--) sampi_written_grow(w->x, 0);
     while (top >= 0 && !(w->x[top / 16] >> top % 16 & 1)) top--;
