@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2741 gpu/prefix.h                     5194 gpu/device.h
-     152 gpu/api.h                        3128 gpu/choosing.h                   5455 gpu/contexts.h
-     304 gpu/switches.h                   3216 gpu/ending.h                     5623 gpu/steps.h
-     369 gpu/records.h                    3366 gpu/answers.h                    5713 gpu/where.h
-     643 gpu/ptx.h                        4069 samplers/plans.h                 5878 gpu/sending.h
-     730 gpu/elements.h                   4331 gpu/users.h                      6146 gpu/batch.h
-     982 gpu/passes.h                     4427 gpu/logprobs.h                   6443 gpu/results.h
-    1777 gpu/list.h                       4579 gpu/short.h                      6726 gpu/canary.h
-    2417 gpu/left.h                       4723 gpu/advance.h
-    2618 gpu/done.h                       4976 gpu/shapes.h
+       2 gpu/opening.h                    2806 gpu/prefix.h                     5211 gpu/device.h
+     152 gpu/api.h                        3143 gpu/choosing.h                   5472 gpu/contexts.h
+     304 gpu/switches.h                   3231 gpu/ending.h                     5640 gpu/steps.h
+     370 gpu/records.h                    3381 gpu/answers.h                    5730 gpu/where.h
+     645 gpu/ptx.h                        4084 samplers/plans.h                 5895 gpu/sending.h
+     756 gpu/elements.h                   4346 gpu/users.h                      6163 gpu/batch.h
+    1021 gpu/passes.h                     4442 gpu/logprobs.h                   6475 gpu/results.h
+    1908 gpu/list.h                       4594 gpu/short.h                      6758 gpu/canary.h
+    2482 gpu/left.h                       4738 gpu/advance.h
+    2683 gpu/done.h                       4993 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -361,6 +361,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
 #define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
+#define SAMPI_GROUPS_MANY 3 /* from so many groups on a team sums a histogram in its own memory */
 #define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
@@ -470,7 +471,8 @@ enum {
     SAMPI_PASS_SIGMA,  /* sums for the standard deviation */
     SAMPI_PASS_MAX,    /* the maximum of the row */
     SAMPI_PASS_GATHER, /* the list of tokens with keys >= floor */
-    SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
+    SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each even bucket of all codes */
+    SAMPI_PASS_DIVIDE, /* the same of the codes [lo, hi], whose tokens were too many for a list */
     SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
     SAMPI_PASS_EDGE,   /* the same, and DRAW's sums of the tokens above them */
     SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */
@@ -643,7 +645,7 @@ typedef struct sampi_gpu_args {
 /* ---- src/gpu/ptx.h ---- */
 /* ====================================================================================================== >>ptx
   What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a load that
-     acquires, a barrier of a warp, the number of a lane, and a lane's value read by another. */
+     acquires, a team's own memory, a barrier of a warp, the number of a lane, and a lane's value read by another. */
 
 #if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
 #define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
@@ -692,6 +694,16 @@ static uint32_t sampi_gpu_peek(uint32_t *x)
     return value;
 }
 
+/* Returns 16 KB of memory of the team alone, on its multiprocessor, where its atomics are faster than in the memory
+   that teams share. */
+static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
+{
+    uint64_t at = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .shared .align 16 .b8 sampi_near[16384];\n\tcvta.shared.u64 %0, sampi_near; }" : "=r"(at));
+    return (uint32_t *)(uintptr_t)at;
+}
+
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
 SAMPI_INLINE void sampi_gpu_join_lanes(void)
 {
@@ -704,6 +716,20 @@ SAMPI_INLINE uint32_t sampi_gpu_lane(void)
     uint32_t lane = 0;
     if (SAMPI_ON_NVIDIA) SAMPI_PTX("mov.u32 %0, %%laneid;" : "=r"(lane));
     return lane;
+}
+
+/* Returns the number of lanes that run this, alike and at once. In C there is one lane. */
+SAMPI_INLINE uint32_t sampi_gpu_lanes(void) { return SAMPI_ON_NVIDIA ? SAMPI_WARP : 1; }
+
+/* Returns a bit for each lane: whether its x is true. In C there is one lane. */
+SAMPI_INLINE uint32_t sampi_gpu_vote(bool x)
+{
+    uint32_t bits = x;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .reg .pred %%yes;\n\tsetp.ne.u32 %%yes, %0, 0;\n\t"
+                  "vote.sync.ballot.b32 %0, %%yes, 0xffffffff; }"
+                  : "+r"(bits));
+    return bits;
 }
 
 /* Returns the x of lane `from`. In C there is one lane, whose own it is. */
@@ -754,6 +780,19 @@ static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu);
 
 /* Returns the smaller index. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Returns all bits set if x, else 0. */
+SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
+
+/* Returns the sum of the x of this lane and those before it. In C there is one lane. */
+SAMPI_INLINE uint64_t sampi_gpu_running_sum(uint64_t x)
+{
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes();
+    SAMPI_UNROLL(5)
+    for (uint32_t k = 1; k < lanes; k *= 2)
+        x += sampi_gpu_of_lane(x, (lane - k) % SAMPI_WARP) & sampi_gpu_mask(lane >= k);
+    return x;
+}
 
 /* A row to read from. Nothing in it changes during a pass. */
 typedef struct sampi_gpu_view {
@@ -1303,46 +1342,91 @@ SAMPI_INLINE void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, c
     __atomic_fetch_add(&a->mass[at], sampi_weight(max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. They are read
-   again, because they are few, and a cell's logits at three times would not fit the registers. */
-static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
+/* Returns the id of an element of a row whose bit is set in word `at` of `wanted`. */
+SAMPI_INLINE uint32_t sampi_gpu_wanted_id(const sampi_gpu_view *v, uint32_t at, uint32_t bits)
+{
+    const uint32_t group = at / SAMPI_WARP;
+    return group * SAMPI_GROUP +
+           sampi_gpu_index(sampi_gpu_paired(v, group), (int)(at % SAMPI_WARP), __builtin_ctz(bits));
+}
+
+/* Returns a token's logit up to date, from the x that the row has. */
+SAMPI_INLINE float sampi_gpu_now(const sampi_gpu_pass *p, uint32_t id, float x)
+{
+    return p->n_replay ? sampi_gpu_replay(p->op, p->n_ops, id, x) : p->scaled ? sampi_gpu_scaled(x, p->r) : x;
+}
+
+/* Adds n tokens to the row's list, whose ids are in id [n]. n_list gives each team its own places. */
+static SAMPI_UNCLONED void sampi_gpu_append_ids(const sampi_gpu_args *a, size_t row, const uint32_t *id, uint32_t n)
 {
     sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_search *search = &st->search;
-    const bool divides = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE;
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, 0);
+    const bool weighs = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE, by_score = st->search.by_score;
+    const double mean = st->search.mean;
+    uint64_t *code = a->code + row * SAMP_GPU_LIST, *weight = a->wide + row * SAMPI_WIDE;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     /* st->order_at is 1 + the number of operations done on the row when a sampler last sorted the array, st->p_at is
        that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
+    const uint32_t from = sampi_gpu_add(&st->n_list, n);
     SAMPI_SIMD()
-    SAMPI_LANES
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n && from + i < SAMP_GPU_LIST; i += SAMPI_WARP)
     {
-        uint32_t n = 0, group = p.first, bits = 0;
-        SAMPI_UNROLL(8)
-        for (uint32_t i = p.first; i < p.end; i++)
-            n += sampi_gpu_count_bits(wanted[i * SAMPI_WARP + (uint32_t)lane]);
-        uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
-        /* past the list's end only the count grows */
-        for (n = divides || to + n <= SAMP_GPU_LIST ? n : to < SAMP_GPU_LIST ? SAMP_GPU_LIST - to : 0; n; n--, to++) {
-            while (!bits) bits = wanted[group++ * SAMPI_WARP + (uint32_t)lane];
-            const uint32_t first = (group - 1) * SAMPI_GROUP;
-            const uint32_t id = first + sampi_gpu_index(sampi_gpu_paired(&p.v, group - 1), lane, __builtin_ctz(bits));
+        const uint32_t to = from + i;
+        const float x = sampi_gpu_element(&p.v, id[i]) + 0.0f, l = sampi_gpu_now(&p, id[i], x);
+        const uint64_t key = sampi_gpu_key(l, id[i]);
+        if (weighs) {
+            code[to] = sampi_gpu_code(by_score, key, p.max, mean);
+            weight[to] = sampi_weight(p.max, l);
+        }
+        item[to].key = key;
+        item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id[i], x) : x;
+        item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id[i], x) : x;
+    }
+}
+
+/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. Their ids are
+   collected first, one of each lane that has one at a time, so that all lanes then have as many tokens to add. */
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint32_t end = sampi_gpu_first(a, split + 1) * SAMPI_WARP;
+    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
+    uint32_t *id = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0), n = 0, at = sampi_gpu_first(a, split) * SAMPI_WARP + lane;
+    uint32_t next = wanted[at];
+    for (; at < end + lane; at += lanes) {
+        uint32_t bits = next, who;
+        next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
+        while ((who = sampi_gpu_vote(bits != 0)) != 0) {
+            if (bits) id[n + sampi_gpu_count_bits(who & before)] = sampi_gpu_wanted_id(&v, at, bits);
             bits &= bits - 1;
-            const float x = (p.v.type == SAMP_F32 ? ((const float *)(const void *)p.v.data)[id]
-                                                  : sampi_gpu_element(&p.v, id)) +
-                            0.0f;
-            const float l = p.n_replay ? sampi_gpu_replay(p.op, p.n_ops, id, x)
-                            : p.scaled ? sampi_gpu_scaled(x, p.r)
-                                       : x;
-            const uint64_t key = sampi_gpu_key(l, id);
-            if (divides) sampi_gpu_add_to_bucket(a, row, search, p.max, key);
-            if (to >= SAMP_GPU_LIST) continue;
-            item[to].key = key;
-            item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
-            item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id, x) : x;
+            n += sampi_gpu_count_bits(who);
+            if (n > SAMPI_GROUP - SAMPI_WARP) {
+                sampi_gpu_join_lanes(); /* all lanes have written */
+                sampi_gpu_append_ids(a, row, id, n);
+                n = 0;
+            }
+        }
+    }
+    sampi_gpu_join_lanes();
+    if (n) sampi_gpu_append_ids(a, row, id, n);
+}
+
+/* Adds those elements to the row's histogram instead. */
+static SAMPI_UNCLONED void sampi_gpu_divide_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_search *search = &a->state[row].search;
+    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = p.first * SAMPI_WARP + (uint32_t)lane; i < p.end * SAMPI_WARP; i += SAMPI_WARP)
+    {
+        for (uint32_t bits = wanted[i]; bits; bits &= bits - 1) {
+            const uint32_t id = sampi_gpu_wanted_id(&p.v, i, bits);
+            const float l = sampi_gpu_now(&p, id, sampi_gpu_element(&p.v, id) + 0.0f);
+            sampi_gpu_add_to_bucket(a, row, search, p.max, sampi_gpu_key(l, id));
         }
     }
 }
@@ -1522,8 +1606,8 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* What GATHER and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of tokens with
-   the logit of an end the codes decide. */
+/* What GATHER, DIVIDE and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of
+   tokens with the logit of an end the codes decide. */
 typedef struct sampi_gpu_range {
     bool by_score;
     uint64_t lo, hi;
@@ -1556,7 +1640,7 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
     return wanted;
 }
 
-/* Returns what the row's pass wants in its list: GATHER tokens with keys from floor on (require_list), BUCKET and EDGE
+/* Returns what the row's pass wants: GATHER tokens with keys from floor on (require_list), DIVIDE, BUCKET and EDGE
    those with codes in [lo, hi] (ask_bucket). */
 SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
@@ -1571,7 +1655,7 @@ SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
     return in;
 }
 
-/* GATHER and BUCKET make a list. */
+/* GATHER and BUCKET make a list, DIVIDE a histogram. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1589,7 +1673,10 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
             wanted_of[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_cell_in_range(&p, group, lane, &in);
         }
     }
-    sampi_gpu_append_wanted(a, row, split);
+    if (a->state[row].pass == SAMPI_PASS_DIVIDE)
+        sampi_gpu_divide_wanted(a, row, split);
+    else
+        sampi_gpu_append_wanted(a, row, split);
 }
 
 /* Computes the envelope's sum of each group of 1024 tokens from those of its cells. */
@@ -1608,24 +1695,64 @@ static SAMPI_CALLED void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t ro
 
 /* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). */
 SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
-                                      const sampi_gpu_search *search, uint64_t *mass, uint64_t *count)
+                                      const sampi_gpu_search *search, uint64_t *mass, uint64_t *count, uint32_t *own)
 {
     sampi_gpu_eight e;
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
         uint32_t at[SAMPI_QUARTER];
+        uint64_t w[SAMPI_QUARTER];
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
         SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
         SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
+        SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
+        if (own) {
+            uint32_t old[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER old[k] = __atomic_fetch_add(&own[at[k]], (uint32_t)w[k], __ATOMIC_RELAXED);
+            SAMPI_OF_QUARTER
+            {
+                const uint32_t rest = (uint32_t)(w[k] >> 32) + (old[k] + (uint32_t)w[k] < old[k]);
+                if (rest) __atomic_fetch_add(&own[SAMPI_BUCKETS + at[k]], rest, __ATOMIC_RELAXED);
+            }
+            continue;
+        }
         SAMPI_OF_QUARTER
         {
             if (!(e.l[k] >= -FLT_MAX)) continue;
             if (search->counting) __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
-            if (search->mass)
-                __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
+            if (search->mass) __atomic_fetch_add(&mass[at[k]], w[k], __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* Clears a team's own sums. */
+static void sampi_gpu_begin_own(uint32_t *own)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < 2 * SAMPI_BUCKETS; i += 8 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) own[i + k * SAMPI_WARP] = 0;
+    }
+}
+
+/* Adds a team's own sums to the row's. */
+static void sampi_gpu_end_own(const uint32_t *own, uint64_t *mass)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += 8 * SAMPI_WARP)
+    {
+        uint32_t low[8], high[8];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) low[k] = own[i + k * SAMPI_WARP];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) high[k] = own[i + k * SAMPI_WARP + SAMPI_BUCKETS];
+        SAMPI_AT_ONCE(8, low);
+        SAMPI_AT_ONCE(8, high);
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+        {
+            const uint64_t sum = (uint64_t)high[k] << 32 | low[k];
+            if (sum) __atomic_fetch_add(&mass[i + k * SAMPI_WARP], sum, __ATOMIC_RELAXED);
         }
     }
 }
@@ -1637,12 +1764,15 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const sampi_gpu_search search = a->state[row].search;
     uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
+    uint32_t *own = search.counting || p.end - p.first < SAMPI_GROUPS_MANY ? NULL : sampi_gpu_near();
+    if (own) sampi_gpu_begin_own(own);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
+            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count, own);
     }
+    if (own) sampi_gpu_end_own(own, mass);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -1763,6 +1893,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_SIGMA:
         case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
         case SAMPI_PASS_GATHER:
+        case SAMPI_PASS_DIVIDE:
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_EDGE:
@@ -1854,54 +1985,23 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* Returns all bits set if x, else 0. */
-SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
-
-/* Copies the items (tokens) of a list that an operation keeps, in any order; returns their number. */
-SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
-                                           bool by_score, uint64_t *stay, sampi_gpu_item *to)
+/* Copies the items (tokens) of a list that an operation keeps; returns their number. */
+static SAMPI_UNCLONED uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
+                                                    sampi_gpu_item *to)
 {
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
     const sampi_gpu_op o = *op;
-    const uint64_t lo = o.kind == SAMPI_OP_UNTIL ? 0 : o.k, hi = o.kind == SAMPI_OP_UNTIL ? o.k : UINT64_MAX;
     uint32_t all = 0;
-    SAMPI_SIMD(reduction(+ : all))
-    SAMPI_LANES
-    {
-        uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            uint64_t x[8];
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
-                mine += (uint32_t)(stays & (i + k * SAMPI_WARP < n));
-            }
-        }
-        stay[lane] = mine;
-        all += mine;
+    uint64_t next = item[sampi_gpu_min_of(lane, n - 1)].key;
+    for (uint32_t i = lane; i < n + lane; i += lanes) {
+        const uint64_t key = next;
+        next = item[sampi_gpu_min_of(i + lanes, n - 1)].key; /* on its way during the work on this one */
+        const bool stays = sampi_gpu_stays(&o, key) & (i < n);
+        const uint32_t bits = sampi_gpu_vote(stays);
+        if (stays) to[all + sampi_gpu_count_bits(bits & before)] = item[i];
+        all += sampi_gpu_count_bits(bits);
     }
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t x[SAMPI_WARP];
-        uint32_t at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) x[k] = stay[k];
-        SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32)
-        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)x[k] & (uint32_t)sampi_gpu_mask(k < lane);
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
-                if (stays & (i + k * SAMPI_WARP < n)) to[at++] = item[i + k * SAMPI_WARP];
-            }
-        }
-    }
+    sampi_gpu_join_lanes(); /* all lanes have written, and read *op */
     return all;
 }
 
@@ -1912,9 +2012,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list, other = h->st->buffer ^ 1;
     sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
-    const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
-                                                    : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
-    h->st->buffer = other; /* both were read before the loops, as lanes do not run in lockstep */
+    const uint32_t all = sampi_gpu_copy_items(item, n, op, to);
+    h->st->buffer = other;
     h->st->n_list = all;
 }
 
@@ -2015,15 +2114,32 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
     const double mean = h->st->search.mean;
-    uint64_t *code = h->code, *w = h->wide, all = 0;
-    SAMPI_SIMD(reduction(+ : all))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    uint64_t *code = h->code, *w = h->wide, all = 0, lo = UINT64_MAX, hi = 0;
+    SAMPI_SIMD(reduction(+ : all) reduction(min : lo) reduction(max : hi))
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += SAMPI_QUARTER * SAMPI_WARP)
     {
-        const uint64_t key = item[i].key, weight = weighing ? sampi_weight(max, sampi_gpu_logit(key)) : 0;
-        code[i] = sampi_gpu_code(by_score, key, max, mean);
-        w[i] = weight;
-        all += weight;
+        uint64_t key[SAMPI_QUARTER];
+        sampi_gpu_eight e;
+        SAMPI_OF_QUARTER key[k] = item[sampi_gpu_min_of(from + (uint32_t)k * SAMPI_WARP, n - 1)].key;
+        SAMPI_AT_ONCE(8, key);
+        SAMPI_OF_QUARTER e.l[k] = sampi_gpu_logit(key[k]);
+        SAMPI_OF_QUARTER e.w[k] = SAMPI_INT;
+        if (weighing) sampi_gpu_weigh(max, &e);
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t i = from + (uint32_t)k * SAMPI_WARP;
+            const uint64_t weight = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
+            if (i >= n) continue;
+            const uint64_t x = sampi_gpu_code(by_score, key[k], max, mean);
+            code[i] = x;
+            w[i] = weight;
+            all += weight;
+            lo = x < lo ? x : lo;
+            hi = x > hi ? x : hi;
+        }
     }
+    h->st->search.lo = lo;
+    h->st->search.hi = hi;
     return all;
 }
 
@@ -2044,11 +2160,12 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Computes number and mass of the tokens with codes up to a bound, from the n codes and weights that list_codes or
-   list_between has left. */
-static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint32_t n, uint64_t upto, sampi_gpu_prefix *prefix)
+/* Computes number and mass of the tokens with codes up to a bound, from the codes and weights that list_codes has left.
+   */
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
+    const uint32_t n = h->st->n_list;
     uint64_t count = 0, mass = 0;
     SAMPI_SIMD(reduction(+ : count, mass))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -2081,21 +2198,6 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
         w[i] = sampi_weight(max, sampi_gpu_logit(key[i]));
-}
-
-/* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
-   sum[i], which no lane may write until two more barriers have passed. */
-static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        uint64_t x[SAMPI_WARP], all = 0;
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[i * SAMPI_WARP + k];
-        SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) all += x[k];
-        sum[i] = all;
-    }
 }
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP)    /* up to so many codes are each compared with all others: two per lane */
@@ -2152,162 +2254,17 @@ static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint
     return end;
 }
 
-/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
-typedef struct sampi_gpu_between {
-    uint64_t lo, hi, mass, count;
-} sampi_gpu_between;
-
-/* Copies the codes in a range and their weights, which are few, one behind the other. */
-static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
-                                            uint64_t *part, uint64_t *few, uint64_t *few_w)
-{
-    const uint64_t *code = h->code, *w = h->wide, lo = in->lo, span = in->hi - in->lo;
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            uint64_t x[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) mine += (uint32_t)((i + k * SAMPI_WARP < n) & (x[k] - lo <= span));
-        }
-        part[lane] = mine;
-    }
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t before[SAMPI_WARP];
-        uint32_t at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before[k] = part[k];
-        SAMPI_AT_ONCE(32, before);
-        SAMPI_UNROLL(32)
-        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)before[k] & (uint32_t)sampi_gpu_mask(k < lane);
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            uint64_t x[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                if (!((i + k * SAMPI_WARP < n) & (x[k] - lo <= span))) continue;
-                few[at] = x[k];
-                few_w[at++] = w[i + k * SAMPI_WARP];
-            }
-        }
-    }
-}
-
-/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. */
-static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
-                                            uint64_t c, uint64_t *part)
-{
-    const uint64_t *code = h->code, *w = h->wide;
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t mass_a = 0, mass_b = 0, mass_c = 0, n_abc = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP) {
-            uint64_t x[4], y[4];
-            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = w[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(4, x);
-            SAMPI_AT_ONCE(4, y);
-            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
-            {
-                /* a code below lo no longer counts */
-                const uint64_t z = x[k] | sampi_gpu_mask((i + k * SAMPI_WARP >= n) | (x[k] < lo));
-                const uint64_t in_a = sampi_gpu_mask(z <= a), in_b = sampi_gpu_mask(z <= b),
-                               in_c = sampi_gpu_mask(z <= c);
-                n_abc -= in_a + (in_b << 20) + (in_c << 40);
-                mass_a += y[k] & in_a, mass_b += y[k] & in_b, mass_c += y[k] & in_c;
-            }
-        }
-        part[lane] = mass_a, part[SAMPI_WARP + lane] = mass_b, part[2 * SAMPI_WARP + lane] = mass_c;
-        part[3 * SAMPI_WARP + lane] = n_abc;
-    }
-}
-
-/* One step of the search: divides a range of codes into four, because sums for three bounds take hardly longer than for
-   one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
-static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
-                               uint64_t *part)
-{
-    const uint64_t lo = in->lo, hi = in->hi, step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step;
-    const uint64_t c = b + step < hi ? b + step : hi;
-    sampi_gpu_between next = *in;
-    uint32_t upto = *n_in;
-    sampi_gpu_sum_cuts(h, n, lo, a, b, c, part);
-    uint64_t *sum = part + 4 * SAMPI_WARP;
-    sampi_gpu_add_up(part, 4, sum);
-    const uint64_t mass_a = sum[0], mass_b = sum[1], mass_c = sum[2], n_abc = sum[3];
-    const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
-    uint64_t mass_below = 0;
-    uint32_t below = 0;
-    /* the first of the three bounds that has enough up to it is the new upper end; if none has, the end is above all
-       three */
-    if (mass_a >= next.mass && n_a >= next.count)
-        next.hi = a, upto = n_a;
-    else if (mass_b >= next.mass && n_b >= next.count)
-        next.lo = a + 1, next.hi = b, below = n_a, upto = n_b, mass_below = mass_a;
-    else if (mass_c >= next.mass && n_c >= next.count)
-        next.lo = b + 1, next.hi = c, below = n_b, upto = n_c, mass_below = mass_b;
-    else
-        next.lo = c + 1, below = n_c, mass_below = mass_c;
-    next.mass -= mass_below < next.mass ? mass_below : next.mass;
-    next.count -= below < next.count ? below : next.count;
-    *in = next;
-    *n_in = upto - below;
-}
-
-/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
-   excluded. */
-static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
-{
-    const uint64_t *code = h->code, *w = h->wide;
-    uint64_t lo = UINT64_MAX, hi = 0, mass = 0, count = 0;
-    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : mass, count))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const uint64_t x = code[i];
-        const bool is = x != UINT64_MAX;
-        lo = x < lo ? x : lo;
-        hi = is && x > hi ? x : hi;
-        mass += is ? w[i] : 0;
-        count += is;
-    }
-    all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
-}
-
-/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
-   UINT64_MAX, which is not a token's code, if the whole list has less. */
-static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
-{
-    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
-    sampi_gpu_between in;
-    sampi_gpu_list_span(h, n, &in);
-    uint32_t upto = (uint32_t)in.count;
-    if (in.mass < mass || in.count < count) return UINT64_MAX;
-    sampi_gpu_meet(h->st); /* lanes have read what they share */
-    in.mass = mass, in.count = count;
-    uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
-    while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
-    if (upto > SAMPI_GPU_FEW) return in.hi; /* these tokens share one code */
-    sampi_gpu_take_few(h, n, &in, part, few, few_w);
-    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count, few_w + SAMPI_GPU_FEW);
-}
-
-/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole eights. */
+/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. */
 static SAMPI_UNCLONED uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
 {
     const uint64_t *piece = x + lane * each;
-    uint64_t sum = 0, y[8];
-    if (each % 8 == 0 && n == each * SAMPI_WARP) {
-        SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 8)
+    uint64_t sum = 0, y[16];
+    if (each % 16 == 0 && n == each * SAMPI_WARP) {
+        SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 16)
         {
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = piece[from + k];
-            SAMPI_AT_ONCE(8, y);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k];
+            SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = piece[from + k];
+            SAMPI_AT_ONCE(16, y);
+            SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) sum += y[k];
         }
         return sum;
     }
@@ -2335,11 +2292,8 @@ static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uin
     while (n > 1) {
         const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
         const uint64_t sum = sampi_gpu_sum_piece(x + at, n, each, lane);
-        uint64_t run = sum; /* of this lane and those before it */
-        uint32_t i = 0;     /* the first lane whose running sum exceeds t */
-        SAMPI_UNROLL(5)
-        for (uint32_t k = 1; k < SAMPI_WARP; k *= 2)
-            run += sampi_gpu_of_lane(run, (lane - k) % SAMPI_WARP) & sampi_gpu_mask(lane >= k);
+        const uint64_t run = sampi_gpu_running_sum(sum);
+        uint32_t i = 0; /* the first lane whose running sum exceeds t */
         SAMPI_UNROLL(5)
         for (uint32_t k = SAMPI_WARP / 2; k; k /= 2)
             i += k & (uint32_t)sampi_gpu_mask(sampi_gpu_of_lane(run, i + k - 1) <= left);
@@ -2360,6 +2314,117 @@ static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     SAMPI_UNROLL(1) for (uint32_t k = 1; k < lanes; k *= 2) sum += sampi_gpu_of_lane(sum, lane ^ k);
     sampi_gpu_join_lanes(); /* all lanes have read x, and what the caller writes next */
     return sum;
+}
+
+/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. */
+SAMPI_INLINE uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Sets n buckets of the row's histogram to zero. */
+static SAMPI_CALLED void sampi_gpu_clear_buckets(const sampi_gpu_here *h, uint32_t n, bool counting)
+{
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) mass[i + k * SAMPI_WARP] = 0;
+        if (!counting) continue;
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) count[i + k * SAMPI_WARP] = 0;
+    }
+}
+
+/* Returns how many bits of the codes in a range SAMPI_FINE buckets leave out. */
+SAMPI_INLINE uint32_t sampi_gpu_fine_shift(uint64_t span)
+{
+    return span < SAMPI_FINE ? 0 : 63 - (uint32_t)__builtin_clzll(span / (SAMPI_FINE / 2));
+}
+
+/* Returns the bucket of a histogram with the end of a prefix: the later one of the two in which mass and number are
+   reached. *mass and *count become what is needed of its tokens, *before the number of tokens before it. */
+static SAMPI_CALLED uint32_t sampi_gpu_end_bucket(const sampi_gpu_here *h, uint32_t n, bool counting, uint64_t *mass,
+                                                  uint64_t *count, uint64_t *before)
+{
+    const uint64_t *masses = h->a->mass + h->row * SAMPI_BUCKETS, *counts = h->a->count + h->row * SAMPI_BUCKETS;
+    /* the prefix with a mass m ends where the running sum exceeds m - 1 */
+    const uint64_t all_mass = *mass, all_count = *count;
+    uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
+    uint32_t bucket = 0, other = 0;
+    if (all_mass) bucket = sampi_gpu_find(masses, n, &mass_left); /* has at least one token */
+    if (all_count > (all_mass > 0)) other = sampi_gpu_find(counts, n, &count_left);
+    const bool by_mass = all_mass && other <= bucket;
+    if (other > bucket) bucket = other;
+    const uint64_t n_before = counting ? sampi_gpu_total(counts, bucket) : bucket ? SAMP_GPU_LIST : 0;
+    const uint64_t mass_before = by_mass ? all_mass - 1 - mass_left : sampi_gpu_total(masses, bucket);
+    sampi_gpu_meet(h->st); /* lanes have read what the caller gave */
+    *before = n_before;
+    *count = sampi_gpu_remaining(all_count, n_before);
+    *mass = sampi_gpu_remaining(all_mass, mass_before);
+    return bucket;
+}
+
+/* Copies the codes from lo to hi and their weights, which are few, one behind the other. */
+static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi,
+                                            uint64_t *few, uint64_t *few_w)
+{
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint64_t *code = h->code, *w = h->wide;
+    uint32_t all = 0;
+    uint64_t next = code[sampi_gpu_min_of(lane, n - 1)];
+    for (uint32_t i = lane; i < n + lane; i += lanes) {
+        const uint64_t x = next;
+        next = code[sampi_gpu_min_of(i + lanes, n - 1)];
+        const bool in = (x >= lo) & (x <= hi) & (i < n);
+        const uint32_t bits = sampi_gpu_vote(in), at = all + sampi_gpu_count_bits(bits & before);
+        if (in) few[at] = x, few_w[at] = w[i];
+        all += sampi_gpu_count_bits(bits);
+    }
+    sampi_gpu_join_lanes(); /* all lanes have written */
+}
+
+/* Makes a histogram of the list's codes from lo to hi; returns how many bits of a code its buckets leave out. */
+static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi)
+{
+    const uint64_t *code = h->code, *w = h->wide, span = hi - lo;
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint32_t shift = sampi_gpu_fine_shift(span);
+    sampi_gpu_clear_buckets(h, SAMPI_FINE, true);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
+    {
+        uint64_t x[4], y[4];
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) x[k] = code[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)];
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = w[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(4, x);
+        SAMPI_AT_ONCE(4, y);
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+        {
+            if (from + k * SAMPI_WARP >= n || x[k] - lo > span) continue; /* below lo too: the difference wraps */
+            __atomic_fetch_add(&mass[(x[k] - lo) >> shift], y[k], __ATOMIC_RELAXED);
+            __atomic_fetch_add(&count[(x[k] - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
+        }
+    }
+    return shift;
+}
+
+/* Returns the smallest code such that the tokens up to it, of those with codes from lo to hi, have at least the mass
+   and the number, which all of them have (if they are few, UINT64_MAX if they have less). */
+static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi, uint64_t mass,
+                                   uint64_t count)
+{
+    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
+    uint64_t before = 0, n_in = n;
+    while (lo < hi && n_in > SAMPI_GPU_FEW) {
+        const uint32_t shift = sampi_gpu_count_codes(h, n, lo, hi);
+        const uint32_t bucket = sampi_gpu_end_bucket(h, SAMPI_FINE, true, &mass, &count, &before);
+        const uint64_t span = ((uint64_t)1 << shift) - 1;
+        n_in = h->a->count[h->row * SAMPI_BUCKETS + bucket];
+        lo += (uint64_t)bucket << shift;
+        if (hi - lo > span) hi = lo + span;
+        sampi_gpu_meet(h->st); /* all lanes have read the bucket */
+    }
+    if (n_in > SAMPI_GPU_FEW) return hi; /* these tokens share one code */
+    uint64_t *few = sampi_gpu_spare(h), *few_w = few + SAMPI_GPU_FEW;
+    sampi_gpu_take_few(h, n, lo, hi, few, few_w);
+    return sampi_gpu_few_end(few, few_w, (uint32_t)n_in, mass, count, few_w + SAMPI_GPU_FEW);
 }
 
 /* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
@@ -2405,7 +2470,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
     for (uint32_t attempt = 0;; attempt++) {
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
-        const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
+        const uint64_t last = sampi_gpu_list_end(h, n, 0, h->a->n_vocab, sampi_mulhi(random[0], total) + 1, 0);
         const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
@@ -2743,9 +2808,6 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
   The end of a prefix, at which top_k, top_p, typical, greedy and others cut: the last token of the shortest beginning
      of an order with a given mass and number of tokens. */
 
-/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. */
-static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 /* Decides whether the pass that lists the tokens around a prefix's end sums the draw's envelope too. */
 static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
@@ -2766,18 +2828,11 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 static SAMPI_CALLED void sampi_gpu_begin_histogram(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint32_t n = even ? SAMPI_BUCKETS : SAMPI_FINE;
-    uint32_t shift = even ? SAMPI_EVEN : 0;
-    while (!even && (hi - lo) >> shift >= SAMPI_FINE) shift++;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP)
-    {
-        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) mass[i + k * SAMPI_WARP] = count[i + k * SAMPI_WARP] = 0;
-    }
+    sampi_gpu_clear_buckets(h, even ? SAMPI_BUCKETS : SAMPI_FINE, !even || search->counting);
+    if (!even) search->counting = true;
     search->lo = lo;
     search->hi = hi;
-    search->shift = shift;
+    search->shift = even ? SAMPI_EVEN : sampi_gpu_fine_shift(hi - lo);
 }
 
 /* Asks for the first histogram, of all possible codes: of any score, or from the first token's key to that of the
@@ -2826,16 +2881,16 @@ static int sampi_gpu_require_shares(const sampi_gpu_here *h, const sampi_gpu_ste
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t code = sampi_gpu_list_end(h, h->st->n_list, search->mass, search->count);
+    const uint64_t code = sampi_gpu_list_end(h, h->st->n_list, search->lo, search->hi, search->mass, search->count);
     sampi_gpu_prefix upto, below = { 0, 0 };
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
     if (!search->by_score) return;
-    sampi_gpu_list_prefix(h, h->st->n_list, code, &upto);
-    if (code > 0) sampi_gpu_list_prefix(h, h->st->n_list, code - 1, &below);
+    sampi_gpu_list_prefix(h, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
-    search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
+    search->key = ~sampi_gpu_list_end(h, h->st->n_list, 0, UINT64_MAX - 1, sampi_gpu_remaining(search->mass, below.mass),
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
@@ -2881,45 +2936,33 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass and number are reached. */
+/* Makes the histogram's bucket with the end of the prefix the range to search. */
 static void sampi_gpu_take_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     const float max = h->st->max;
-    /* the prefix with a mass m ends where the running sum exceeds m - 1 */
-    const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
-    uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
-    uint32_t bucket = 0, other = 0;
+    const uint64_t all_before = search->before;
     const uint32_t n = search->shift == SAMPI_EVEN ? SAMPI_BUCKETS : SAMPI_FINE;
-    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left); /* has at least one token */
-    if (all_count > (all_mass > 0)) other = sampi_gpu_find(count, n, &count_left);
-    const uint64_t mass_found = all_mass - 1 - mass_left;
-    const bool by_mass = all_mass && other <= bucket, counting = search->counting;
-    if (other > bucket) bucket = other;
+    uint64_t mass = search->mass, count = search->count, before = 0;
+    const uint32_t bucket = sampi_gpu_end_bucket(h, n, search->counting, &mass, &count, &before);
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const uint64_t before = counting ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
-    const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
     sampi_gpu_meet(h->st); /* lanes have read the search */
     search->before = all_before + before;
-    search->count = sampi_gpu_remaining(all_count, before);
-    search->mass = sampi_gpu_remaining(all_mass, mass_before);
+    search->count = count;
+    search->mass = mass;
     search->lo = lo;
     search->hi = hi;
 }
 
-/* Asks for a list of the tokens of the range that is searched, and a histogram of them. */
+/* Asks for a list of the tokens of the range that is searched. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t lo = search->lo, hi = search->hi;
-    const bool edge = st->ahead && (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
-    sampi_gpu_begin_histogram(h, lo, hi, false);
+    const bool edge = st->ahead && (uint32_t)st->search.lo == 0 && (uint32_t)st->search.hi == UINT32_MAX;
+    sampi_gpu_meet(st); /* lanes have read it */
     if (!edge) st->ahead = SAMPI_GPU_AHEAD_NO;
-    search->stage = SAMPI_SEARCH_BUCKET;
+    st->search.stage = SAMPI_SEARCH_BUCKET;
     st->pass = edge ? SAMPI_PASS_EDGE : SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
@@ -2977,49 +3020,22 @@ static SAMPI_CALLED void sampi_gpu_join_edge(const sampi_gpu_here *h)
     const uint64_t key = h->st->search.key;
     const float then = h->st->then, factor = h->st->factor;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES
     {
-        const uint32_t id = sampi_gpu_id(item[i].key);
-        const float l = sampi_gpu_scaled(sampi_gpu_logit(item[i].key), factor);
-        if (item[i].key < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
-        __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
+        uint64_t x, next = item[sampi_gpu_min_of((uint32_t)lane, n - 1)].key;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            x = next;
+            next = item[sampi_gpu_min_of(i + SAMPI_WARP, n - 1)].key; /* on its way during the work on this one */
+            const uint32_t id = sampi_gpu_id(x);
+            const float l = sampi_gpu_scaled(sampi_gpu_logit(x), factor);
+            if (x < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
+            __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
+        }
     }
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. */
-static SAMPI_CALLED uint32_t sampi_gpu_list_between(const sampi_gpu_here *h)
-{
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
-    const uint64_t lo = h->st->search.lo, hi = h->st->search.hi;
-    const float max = h->st->max;
-    uint64_t *code = h->code, *w = h->wide, *used = h->a->count + h->row * SAMPI_BUCKETS;
-    *used = 0;
-    sampi_gpu_meet(h->st); /* before a lane adds to it */
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
-    {
-        uint64_t key[4];
-        SAMPI_UNROLL(4)
-        for (uint32_t k = 0; k < 4; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
-        SAMPI_AT_ONCE(4, key);
-        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
-        {
-            if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
-            const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
-            code[to] = ~key[k];
-        }
-    }
-    const uint32_t n_found = (uint32_t)*used;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_found; i += SAMPI_WARP)
-        w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
-    return n_found;
-}
-
-/* Finds the end of the prefix among the tokens of a bucket, which are in the list; if they were too many, the histogram
-   made with it leads to a smaller one; if they share one code, the CPU samples the row. */
+/* Finds the end of the prefix among the tokens of a bucket, which are in the list. */
 static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3027,20 +3043,19 @@ static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
     const bool by_score = search->by_score, fits = st->n_list <= SAMP_GPU_LIST;
     sampi_gpu_prefix p;
     if (!fits && search->lo == search->hi) return SAMPI_GPU_DECLINED;
-    if (!fits || !by_score) sampi_gpu_take_bucket(h);
-    if (!fits) return sampi_gpu_ask_bucket(h);
-    sampi_gpu_meet(st);
-    search->stage = SAMPI_SEARCH_LIST;
-    if (by_score) {
-        sampi_gpu_list_codes(h, true, true);
-        sampi_gpu_search_list(h);
-        return 1;
+    sampi_gpu_meet(st); /* lanes have read the state */
+    if (!fits) {
+        sampi_gpu_begin_histogram(h, search->lo, search->hi, false);
+        search->stage = SAMPI_SEARCH_HISTOGRAM;
+        st->pass = SAMPI_PASS_DIVIDE;
+        return 0;
     }
-    const uint32_t n = sampi_gpu_list_between(h);
-    search->key = ~sampi_gpu_list_end(h, n, search->mass, search->count);
+    search->stage = SAMPI_SEARCH_LIST;
+    if (h->job->n_ids) sampi_gpu_list_codes(h, by_score, true); /* changed tokens have joined the list */
+    sampi_gpu_search_list(h);
     if (st->ahead) sampi_gpu_join_edge(h);
-    if (st->ahead || search->before > SAMP_GPU_LIST) return 1;
-    sampi_gpu_list_prefix(h, n, ~search->key, &p);
+    if (by_score || st->ahead || search->before > SAMP_GPU_LIST) return 1;
+    sampi_gpu_list_prefix(h, ~search->key, &p);
     return search->before + p.count <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
@@ -4851,20 +4866,22 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const float max = st->max;
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
-    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
+    const bool counting = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_DIVIDE;
+    const bool by_code = counting || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (histogram) {
+        if (by_code) {
             const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
-            if (in) sampi_gpu_add_to_bucket(h->a, h->row, search, max, key);
-            in &= pass != SAMPI_PASS_HIST;
         }
-        if (in) sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
+        if (in && counting)
+            sampi_gpu_add_to_bucket(h->a, h->row, search, max, key);
+        else if (in)
+            sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
     }
 }
 
@@ -4884,9 +4901,9 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
+    const bool searching = pass >= SAMPI_PASS_HIST && pass <= SAMPI_PASS_EDGE;
     if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
-    if (h->job->n_ids && (listing || histogram)) sampi_gpu_join_changed(h);
+    if (h->job->n_ids && (listing || searching)) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;
@@ -6302,11 +6319,25 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
+/* Whether a row of the batch has a chain that begins with a long pass: top_p or typical weighs all tokens, and again
+   those that it keeps. */
+static bool sampi_gpu_is_long(const samp_gpu *gpu)
+{
+    bool is = false;
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+        const sampi_gpu_job *job = sampi_gpu_job_at(gpu, j);
+        uint32_t at = 0;
+        while (at < job->n_steps && job->step[at].kind == SAMPI_TEMP) at++;
+        is |= at < job->n_steps && (job->step[at].kind == SAMPI_TOP_P || job->step[at].kind == SAMPI_TYPICAL);
+    }
+    return is;
+}
+
 /* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. */
-static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
+static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups, bool is_long)
 {
     const bool few = n_rows <= SAMPI_ROWS_FEW;
-    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : few ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
+    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : few && !is_long ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
     const uint32_t n = teams < most ? teams : most, all = n_rows < n ? n / n_rows : 1;
     const uint32_t share = few && all > 2 ? all - 1 : all;
     return share < groups ? share : groups;
@@ -6328,7 +6359,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
-    a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups);
+    a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups,
+                                 a->n_rows <= SAMPI_ROWS_FEW && sampi_gpu_is_long(gpu));
     if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
     a->leaders = a->wait && sampi_gpu_leads(gpu->teams, a->n_rows, a->splits);

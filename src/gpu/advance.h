@@ -137,20 +137,22 @@ static SAMPI_CALLED void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const float max = st->max;
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
-    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
+    const bool counting = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_DIVIDE;
+    const bool by_code = counting || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (histogram) {
+        if (by_code) {
             const uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
-            if (in) sampi_gpu_add_to_bucket(h->a, h->row, search, max, key);
-            in &= pass != SAMPI_PASS_HIST;
         }
-        if (in) sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
+        if (in && counting)
+            sampi_gpu_add_to_bucket(h->a, h->row, search, max, key);
+        else if (in)
+            sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
     }
 }
 
@@ -171,9 +173,9 @@ static SAMPI_CALLED void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    const bool histogram = pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET || pass == SAMPI_PASS_EDGE;
+    const bool searching = pass >= SAMPI_PASS_HIST && pass <= SAMPI_PASS_EDGE;
     if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
-    if (h->job->n_ids && (listing || histogram)) sampi_gpu_join_changed(h);
+    if (h->job->n_ids && (listing || searching)) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;

@@ -167,13 +167,28 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
+/* Whether a row of the batch has a chain that begins with a long pass: top_p or typical weighs all tokens, and again
+   those that it keeps. */
+static bool sampi_gpu_is_long(const samp_gpu *gpu)
+{
+    bool is = false;
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+        const sampi_gpu_job *job = sampi_gpu_job_at(gpu, j);
+        uint32_t at = 0;
+        while (at < job->n_steps && job->step[at].kind == SAMPI_TEMP) at++;
+        is |= at < job->n_steps && (job->step[at].kind == SAMPI_TOP_P || job->step[at].kind == SAMPI_TYPICAL);
+    }
+    return is;
+}
+
 /* Returns how many of at most `teams` teams a row gets: its share, but not more than it has groups of 1024 tokens. Up
    to eight rows take fewer than the device could run: the end of more teams would take longer than the passes become
-   shorter. Each of these has one team more, a leader, if that leaves it at least two (sampi_gpu_leads). */
-static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups)
+   shorter, unless passes are long. Each of these has one team more, a leader, if that leaves it at least two
+   (sampi_gpu_leads). */
+static uint32_t sampi_gpu_splits(uint32_t teams, uint32_t n_rows, uint32_t groups, bool is_long)
 {
     const bool few = n_rows <= SAMPI_ROWS_FEW;
-    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : few ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
+    const uint32_t most = n_rows == 1 ? SAMPI_TEAMS_ONE : few && !is_long ? SAMPI_TEAMS_FEW : SAMPI_TEAMS;
     const uint32_t n = teams < most ? teams : most, all = n_rows < n ? n / n_rows : 1;
     const uint32_t share = few && all > 2 ? all - 1 : all;
     return share < groups ? share : groups;
@@ -198,7 +213,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
-    a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups);
+    a->splits = sampi_gpu_splits(gpu->wait ? gpu->teams : SAMPI_TEAMS, a->n_rows, a->groups,
+                                 a->n_rows <= SAMPI_ROWS_FEW && sampi_gpu_is_long(gpu));
     if (a->splits > gpu->most_splits) a->splits = gpu->most_splits;
     a->wait = a->splits > 1 ? gpu->wait : 0;
     a->leaders = a->wait && sampi_gpu_leads(gpu->teams, a->n_rows, a->splits);

@@ -39,6 +39,21 @@ static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu);
    then ignored; so the read needs no branch. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
+/* Returns all bits set if x, else 0. A sum of selected terms then has no branch. From `k < lane ? x : 0` gcc makes a
+   loop that ends at the first k >= lane, which differs between lanes, and a device then runs the rest one lane at a
+   time. */
+SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
+
+/* Returns the sum of the x of this lane and those before it. In C there is one lane. */
+SAMPI_INLINE uint64_t sampi_gpu_running_sum(uint64_t x)
+{
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes();
+    SAMPI_UNROLL(5)
+    for (uint32_t k = 1; k < lanes; k *= 2)
+        x += sampi_gpu_of_lane(x, (lane - k) % SAMPI_WARP) & sampi_gpu_mask(lane >= k);
+    return x;
+}
+
 /* A row to read from. Nothing in it changes during a pass. */
 typedef struct sampi_gpu_view {
     const char *data;

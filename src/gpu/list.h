@@ -2,9 +2,9 @@
    What one team (a thread block of one warp) does with the tokens of a list. It takes at most SAMP_GPU_LIST items, in
    no order, and the maximum of the remaining tokens. It returns sums, ends of prefixes, or a chosen key, or makes the
    list shorter or changes its logits. No order is needed for most: the end of a prefix is searched among codes (places
-   in an order, as integers), in a long list by dividing the range of codes into four, again and again, with sums over
-   the whole list, in a short one by comparing each code with all others. Only tail_free, top_h, min_k and mirostat's
-   estimate need neighbours; for these the keys are sorted.
+   in an order, as integers), in a long list by histograms of smaller and smaller ranges, in a short one by comparing
+   each code with all others. Only tail_free, top_h, min_k and mirostat's estimate need neighbours; for these the keys
+   are sorted.
 
    The steps (gpu/left.h to gpu/advance.h) call these functions in the one team that advances a row. No other team works
    on that row meanwhile, so plain writes suffice, and only lanes must not interfere. Of the state these functions write
@@ -99,59 +99,24 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* Returns all bits set if x, else 0. A sum of selected terms then has no branch. From `k < lane ? x : 0` gcc makes a
-   loop that ends at the first k >= lane, which differs between lanes, and a device then runs the rest one lane at a
-   time. */
-SAMPI_INLINE uint64_t sampi_gpu_mask(bool x) { return 0 - (uint64_t)x; }
-
-/* Copies the items (tokens) of a list that an operation keeps, in any order; returns their number. It keeps those with
-   a good score, or else those with keys from lo to hi. Each lane counts the items that it keeps, and then gets their
-   places from the counts of the lanes before it: an atomic for each token would be waited for longer. stay [32] is
-   scratch. */
-SAMPI_INLINE uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
-                                           bool by_score, uint64_t *stay, sampi_gpu_item *to)
+/* Copies the items (tokens) of a list that an operation keeps; returns their number. The lanes take neighbouring items,
+   and each that keeps its own counts the lanes before it that do so too. */
+static SAMPI_UNCLONED uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, uint32_t n, const sampi_gpu_op *op,
+                                                    sampi_gpu_item *to)
 {
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
     const sampi_gpu_op o = *op;
-    const uint64_t lo = o.kind == SAMPI_OP_UNTIL ? 0 : o.k, hi = o.kind == SAMPI_OP_UNTIL ? o.k : UINT64_MAX;
     uint32_t all = 0;
-    SAMPI_SIMD(reduction(+ : all))
-    SAMPI_LANES
-    {
-        uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            uint64_t x[8];
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
-                mine += (uint32_t)(stays & (i + k * SAMPI_WARP < n));
-            }
-        }
-        stay[lane] = mine;
-        all += mine;
+    uint64_t next = item[sampi_gpu_min_of(lane, n - 1)].key;
+    for (uint32_t i = lane; i < n + lane; i += lanes) {
+        const uint64_t key = next;
+        next = item[sampi_gpu_min_of(i + lanes, n - 1)].key; /* on its way during the work on this one */
+        const bool stays = sampi_gpu_stays(&o, key) & (i < n);
+        const uint32_t bits = sampi_gpu_vote(stays);
+        if (stays) to[all + sampi_gpu_count_bits(bits & before)] = item[i];
+        all += sampi_gpu_count_bits(bits);
     }
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t x[SAMPI_WARP];
-        uint32_t at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) x[k] = stay[k];
-        SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32)
-        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)x[k] & (uint32_t)sampi_gpu_mask(k < lane);
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = item[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)].key;
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                const bool stays = by_score ? sampi_gpu_stays(&o, x[k]) : (x[k] >= lo) & (x[k] <= hi);
-                if (stays & (i + k * SAMPI_WARP < n)) to[at++] = item[i + k * SAMPI_WARP];
-            }
-        }
-    }
+    sampi_gpu_join_lanes(); /* all lanes have written, and read *op */
     return all;
 }
 
@@ -164,9 +129,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list, other = h->st->buffer ^ 1;
     sampi_gpu_item *to = sampi_gpu_items(h->a, h->row, other);
-    const uint32_t all = op->kind == SAMPI_OP_SCORE ? sampi_gpu_copy_items(item, n, op, true, h->wide, to)
-                                                    : sampi_gpu_copy_items(item, n, op, false, h->wide, to);
-    h->st->buffer = other; /* both were read before the loops, as lanes do not run in lockstep */
+    const uint32_t all = sampi_gpu_copy_items(item, n, op, to);
+    h->st->buffer = other;
     h->st->n_list = all;
 }
 
@@ -262,23 +226,40 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 }
 
 /* Writes the codes of the list's tokens to `code`, and their weights to `wide` if they matter, for the search for the
-   end of a prefix. Returns the sum of the weights. The maximum must be known; for the order of scores also the mean,
-   which is in `search`. */
+   end of a prefix. Returns the sum of the weights; the range of the codes becomes the one to search. The maximum must be
+   known; for the order of scores also the mean, which is in `search`. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
     const double mean = h->st->search.mean;
-    uint64_t *code = h->code, *w = h->wide, all = 0;
-    SAMPI_SIMD(reduction(+ : all))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    uint64_t *code = h->code, *w = h->wide, all = 0, lo = UINT64_MAX, hi = 0;
+    SAMPI_SIMD(reduction(+ : all) reduction(min : lo) reduction(max : hi))
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += SAMPI_QUARTER * SAMPI_WARP)
     {
-        const uint64_t key = item[i].key, weight = weighing ? sampi_weight(max, sampi_gpu_logit(key)) : 0;
-        code[i] = sampi_gpu_code(by_score, key, max, mean);
-        w[i] = weight;
-        all += weight;
+        uint64_t key[SAMPI_QUARTER];
+        sampi_gpu_eight e;
+        SAMPI_OF_QUARTER key[k] = item[sampi_gpu_min_of(from + (uint32_t)k * SAMPI_WARP, n - 1)].key;
+        SAMPI_AT_ONCE(8, key);
+        SAMPI_OF_QUARTER e.l[k] = sampi_gpu_logit(key[k]);
+        SAMPI_OF_QUARTER e.w[k] = SAMPI_INT;
+        if (weighing) sampi_gpu_weigh(max, &e);
+        SAMPI_OF_QUARTER
+        {
+            const uint32_t i = from + (uint32_t)k * SAMPI_WARP;
+            const uint64_t weight = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
+            if (i >= n) continue;
+            const uint64_t x = sampi_gpu_code(by_score, key[k], max, mean);
+            code[i] = x;
+            w[i] = weight;
+            all += weight;
+            lo = x < lo ? x : lo;
+            hi = x > hi ? x : hi;
+        }
     }
+    h->st->search.lo = lo;
+    h->st->search.hi = hi;
     return all;
 }
 
@@ -300,11 +281,12 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* Computes number and mass of the tokens with codes up to a bound, from the n codes and weights that list_codes or list_between has left.
+/* Computes number and mass of the tokens with codes up to a bound, from the codes and weights that list_codes has left.
    Tokens with equal codes count all or not at all. */
-static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint32_t n, uint64_t upto, sampi_gpu_prefix *prefix)
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
+    const uint32_t n = h->st->n_list;
     uint64_t count = 0, mass = 0;
     SAMPI_SIMD(reduction(+ : count, mass))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -337,22 +319,6 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
         w[i] = sampi_weight(max, sampi_gpu_logit(key[i]));
-}
-
-/* Computes up to 32 sums over lanes at once: lane k has left its part of sum i in part[32 i + k], and the sum goes to
-   sum[i], which no lane may write until two more barriers have passed. Each lane adds up one sum. Reductions would come
-   one after the other, and take five shuffles of two words each. */
-static SAMPI_CALLED void sampi_gpu_add_up(const uint64_t *part, uint32_t n, uint64_t *sum)
-{
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        uint64_t x[SAMPI_WARP], all = 0;
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) x[k] = part[i * SAMPI_WARP + k];
-        SAMPI_AT_ONCE(32, x);
-        SAMPI_UNROLL(32) for (uint32_t k = 0; k < SAMPI_WARP; k++) all += x[k];
-        sum[i] = all;
-    }
 }
 
 #define SAMPI_GPU_FEW (2 * SAMPI_WARP)    /* up to so many codes are each compared with all others: two per lane */
@@ -410,167 +376,18 @@ static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint
     return end;
 }
 
-/* A range of codes from lo to hi, and the mass and number that are still needed of its tokens. */
-typedef struct sampi_gpu_between {
-    uint64_t lo, hi, mass, count;
-} sampi_gpu_between;
-
-/* Copies the codes in a range and their weights, which are few, one behind the other. Each lane counts its own, and
-   then gets their places from the counts of the lanes before it. part [32] is scratch. */
-static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, const sampi_gpu_between *in,
-                                            uint64_t *part, uint64_t *few, uint64_t *few_w)
-{
-    const uint64_t *code = h->code, *w = h->wide, lo = in->lo, span = in->hi - in->lo;
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            uint64_t x[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) mine += (uint32_t)((i + k * SAMPI_WARP < n) & (x[k] - lo <= span));
-        }
-        part[lane] = mine;
-    }
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t before[SAMPI_WARP];
-        uint32_t at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before[k] = part[k];
-        SAMPI_AT_ONCE(32, before);
-        SAMPI_UNROLL(32)
-        for (int k = 0; k < SAMPI_WARP; k++) at += (uint32_t)before[k] & (uint32_t)sampi_gpu_mask(k < lane);
-        for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP) {
-            uint64_t x[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                if (!((i + k * SAMPI_WARP < n) & (x[k] - lo <= span))) continue;
-                few[at] = x[k];
-                few_w[at++] = w[i + k * SAMPI_WARP];
-            }
-        }
-    }
-}
-
-/* Computes each lane's masses of the codes from lo up to a, b and c, and their numbers: part [4 * 32]. The three
-   numbers share a word, with 20 bits each. */
-static SAMPI_CALLED void sampi_gpu_sum_cuts(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t a, uint64_t b,
-                                            uint64_t c, uint64_t *part)
-{
-    const uint64_t *code = h->code, *w = h->wide;
-    SAMPI_SIMD()
-    SAMPI_LANES
-    {
-        uint64_t mass_a = 0, mass_b = 0, mass_c = 0, n_abc = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP) {
-            uint64_t x[4], y[4];
-            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) x[k] = code[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = w[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(4, x);
-            SAMPI_AT_ONCE(4, y);
-            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
-            {
-                /* a code below lo no longer counts */
-                const uint64_t z = x[k] | sampi_gpu_mask((i + k * SAMPI_WARP >= n) | (x[k] < lo));
-                const uint64_t in_a = sampi_gpu_mask(z <= a), in_b = sampi_gpu_mask(z <= b),
-                               in_c = sampi_gpu_mask(z <= c);
-                n_abc -= in_a + (in_b << 20) + (in_c << 40);
-                mass_a += y[k] & in_a, mass_b += y[k] & in_b, mass_c += y[k] & in_c;
-            }
-        }
-        part[lane] = mass_a, part[SAMPI_WARP + lane] = mass_b, part[2 * SAMPI_WARP + lane] = mass_c;
-        part[3 * SAMPI_WARP + lane] = n_abc;
-    }
-}
-
-/* One step of the search: divides a range of codes into four, because sums for three bounds take hardly longer than for
-   one. *n_in is the number of tokens in the range. part [5 * 32] is scratch. */
-static void sampi_gpu_list_cut(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *in, uint32_t *n_in,
-                               uint64_t *part)
-{
-    const uint64_t lo = in->lo, hi = in->hi, step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step;
-    const uint64_t c = b + step < hi ? b + step : hi;
-    sampi_gpu_between next = *in;
-    uint32_t upto = *n_in;
-    sampi_gpu_sum_cuts(h, n, lo, a, b, c, part);
-    uint64_t *sum = part + 4 * SAMPI_WARP;
-    sampi_gpu_add_up(part, 4, sum);
-    const uint64_t mass_a = sum[0], mass_b = sum[1], mass_c = sum[2], n_abc = sum[3];
-    const uint32_t n_a = n_abc & 0xFFFFF, n_b = n_abc >> 20 & 0xFFFFF, n_c = (uint32_t)(n_abc >> 40);
-    uint64_t mass_below = 0;
-    uint32_t below = 0;
-    /* the first of the three bounds that has enough up to it is the new upper end; if none has, the end is above all
-       three */
-    if (mass_a >= next.mass && n_a >= next.count)
-        next.hi = a, upto = n_a;
-    else if (mass_b >= next.mass && n_b >= next.count)
-        next.lo = a + 1, next.hi = b, below = n_a, upto = n_b, mass_below = mass_a;
-    else if (mass_c >= next.mass && n_c >= next.count)
-        next.lo = b + 1, next.hi = c, below = n_b, upto = n_c, mass_below = mass_b;
-    else
-        next.lo = c + 1, below = n_c, mass_below = mass_c;
-    next.mass -= mass_below < next.mass ? mass_below : next.mass;
-    next.count -= below < next.count ? below : next.count;
-    *in = next;
-    *n_in = upto - below;
-}
-
-/* Finds the smallest and the largest code of a list, its mass and its number of tokens, without those that list_tie has
-   excluded. */
-static SAMPI_CALLED void sampi_gpu_list_span(const sampi_gpu_here *h, uint32_t n, sampi_gpu_between *all)
-{
-    const uint64_t *code = h->code, *w = h->wide;
-    uint64_t lo = UINT64_MAX, hi = 0, mass = 0, count = 0;
-    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : mass, count))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        const uint64_t x = code[i];
-        const bool is = x != UINT64_MAX;
-        lo = x < lo ? x : lo;
-        hi = is && x > hi ? x : hi;
-        mass += is ? w[i] : 0;
-        count += is;
-    }
-    all->lo = lo, all->hi = hi, all->mass = mass, all->count = count;
-}
-
-/* Returns the smallest code such that the tokens of the list up to it have at least the mass and the number;
-   UINT64_MAX, which is not a token's code, if the whole list has less. Mass and number grow with the code, so there is
-   one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and weights, list_draw
-   with ids and envelopes. The range is divided until few tokens are in it, which are then compared with each other. It
-   writes to the other list's memory, and behind the n elements of code and wide. */
-static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
-{
-    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
-    sampi_gpu_between in;
-    sampi_gpu_list_span(h, n, &in);
-    uint32_t upto = (uint32_t)in.count;
-    if (in.mass < mass || in.count < count) return UINT64_MAX;
-    sampi_gpu_meet(h->st); /* lanes have read what they share */
-    in.mass = mass, in.count = count;
-    uint64_t *part = sampi_gpu_spare(h), *few = part + SAMPI_WARP, *few_w = few + SAMPI_GPU_FEW;
-    while (in.lo < in.hi && upto > SAMPI_GPU_FEW) sampi_gpu_list_cut(h, n, &in, &upto, part);
-    if (upto > SAMPI_GPU_FEW) return in.hi; /* these tokens share one code */
-    sampi_gpu_take_few(h, n, &in, part, few, few_w);
-    return sampi_gpu_few_end(few, few_w, upto, in.mass, in.count, few_w + SAMPI_GPU_FEW);
-}
-
-/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole eights. */
+/* Returns the sum of a lane's piece of x [n], a piece being `each` numbers. Mostly all pieces are whole
+   sixteens. */
 static SAMPI_UNCLONED uint64_t sampi_gpu_sum_piece(const uint64_t *x, uint32_t n, uint32_t each, uint32_t lane)
 {
     const uint64_t *piece = x + lane * each;
-    uint64_t sum = 0, y[8];
-    if (each % 8 == 0 && n == each * SAMPI_WARP) {
-        SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 8)
+    uint64_t sum = 0, y[16];
+    if (each % 16 == 0 && n == each * SAMPI_WARP) {
+        SAMPI_UNROLL(1) for (uint32_t from = 0; from < each; from += 16)
         {
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = piece[from + k];
-            SAMPI_AT_ONCE(8, y);
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += y[k];
+            SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) y[k] = piece[from + k];
+            SAMPI_AT_ONCE(16, y);
+            SAMPI_UNROLL(16) for (uint32_t k = 0; k < 16; k++) sum += y[k];
         }
         return sum;
     }
@@ -601,11 +418,8 @@ static SAMPI_UNCLONED uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uin
     while (n > 1) {
         const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
         const uint64_t sum = sampi_gpu_sum_piece(x + at, n, each, lane);
-        uint64_t run = sum; /* of this lane and those before it */
-        uint32_t i = 0;     /* the first lane whose running sum exceeds t */
-        SAMPI_UNROLL(5)
-        for (uint32_t k = 1; k < SAMPI_WARP; k *= 2)
-            run += sampi_gpu_of_lane(run, (lane - k) % SAMPI_WARP) & sampi_gpu_mask(lane >= k);
+        const uint64_t run = sampi_gpu_running_sum(sum);
+        uint32_t i = 0; /* the first lane whose running sum exceeds t */
         SAMPI_UNROLL(5)
         for (uint32_t k = SAMPI_WARP / 2; k; k /= 2)
             i += k & (uint32_t)sampi_gpu_mask(sampi_gpu_of_lane(run, i + k - 1) <= left);
@@ -626,6 +440,123 @@ static SAMPI_UNCLONED uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     SAMPI_UNROLL(1) for (uint32_t k = 1; k < lanes; k *= 2) sum += sampi_gpu_of_lane(sum, lane ^ k);
     sampi_gpu_join_lanes(); /* all lanes have read x, and what the caller writes next */
     return sum;
+}
+
+/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
+   of them may be exceeded long before the other is reached. */
+SAMPI_INLINE uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Sets n buckets of the row's histogram to zero. */
+static SAMPI_CALLED void sampi_gpu_clear_buckets(const sampi_gpu_here *h, uint32_t n, bool counting)
+{
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) mass[i + k * SAMPI_WARP] = 0;
+        if (!counting) continue;
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) count[i + k * SAMPI_WARP] = 0;
+    }
+}
+
+/* Returns how many bits of the codes in a range SAMPI_FINE buckets leave out. */
+SAMPI_INLINE uint32_t sampi_gpu_fine_shift(uint64_t span)
+{
+    return span < SAMPI_FINE ? 0 : 63 - (uint32_t)__builtin_clzll(span / (SAMPI_FINE / 2));
+}
+
+/* Returns the bucket of a histogram with the end of a prefix: the later one of the two in which mass and number are
+   reached. *mass and *count become what is needed of its tokens, *before the number of tokens before it. That matters
+   only if a number is needed, or for the length of a list; if the histogram has no numbers, it is taken as too many for
+   a list. */
+static SAMPI_CALLED uint32_t sampi_gpu_end_bucket(const sampi_gpu_here *h, uint32_t n, bool counting, uint64_t *mass,
+                                                  uint64_t *count, uint64_t *before)
+{
+    const uint64_t *masses = h->a->mass + h->row * SAMPI_BUCKETS, *counts = h->a->count + h->row * SAMPI_BUCKETS;
+    /* the prefix with a mass m ends where the running sum exceeds m - 1 */
+    const uint64_t all_mass = *mass, all_count = *count;
+    uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
+    uint32_t bucket = 0, other = 0;
+    if (all_mass) bucket = sampi_gpu_find(masses, n, &mass_left); /* has at least one token */
+    if (all_count > (all_mass > 0)) other = sampi_gpu_find(counts, n, &count_left);
+    const bool by_mass = all_mass && other <= bucket;
+    if (other > bucket) bucket = other;
+    const uint64_t n_before = counting ? sampi_gpu_total(counts, bucket) : bucket ? SAMP_GPU_LIST : 0;
+    const uint64_t mass_before = by_mass ? all_mass - 1 - mass_left : sampi_gpu_total(masses, bucket);
+    sampi_gpu_meet(h->st); /* lanes have read what the caller gave */
+    *before = n_before;
+    *count = sampi_gpu_remaining(all_count, n_before);
+    *mass = sampi_gpu_remaining(all_mass, mass_before);
+    return bucket;
+}
+
+/* Copies the codes from lo to hi and their weights, which are few, one behind the other. */
+static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi,
+                                            uint64_t *few, uint64_t *few_w)
+{
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint64_t *code = h->code, *w = h->wide;
+    uint32_t all = 0;
+    uint64_t next = code[sampi_gpu_min_of(lane, n - 1)];
+    for (uint32_t i = lane; i < n + lane; i += lanes) {
+        const uint64_t x = next;
+        next = code[sampi_gpu_min_of(i + lanes, n - 1)];
+        const bool in = (x >= lo) & (x <= hi) & (i < n);
+        const uint32_t bits = sampi_gpu_vote(in), at = all + sampi_gpu_count_bits(bits & before);
+        if (in) few[at] = x, few_w[at] = w[i];
+        all += sampi_gpu_count_bits(bits);
+    }
+    sampi_gpu_join_lanes(); /* all lanes have written */
+}
+
+/* Makes a histogram of the list's codes from lo to hi; returns how many bits of a code its buckets leave out. */
+static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi)
+{
+    const uint64_t *code = h->code, *w = h->wide, span = hi - lo;
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint32_t shift = sampi_gpu_fine_shift(span);
+    sampi_gpu_clear_buckets(h, SAMPI_FINE, true);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
+    {
+        uint64_t x[4], y[4];
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) x[k] = code[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)];
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) y[k] = w[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(4, x);
+        SAMPI_AT_ONCE(4, y);
+        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+        {
+            if (from + k * SAMPI_WARP >= n || x[k] - lo > span) continue; /* below lo too: the difference wraps */
+            __atomic_fetch_add(&mass[(x[k] - lo) >> shift], y[k], __ATOMIC_RELAXED);
+            __atomic_fetch_add(&count[(x[k] - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
+        }
+    }
+    return shift;
+}
+
+/* Returns the smallest code such that the tokens up to it, of those with codes from lo to hi, have at least the mass and
+   the number, which all of them have (if they are few, UINT64_MAX if they have less). Mass and number grow with the
+   code, so there is one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and
+   weights, list_draw with ids and envelopes. Histograms narrow the range until few tokens are in it, which are then
+   compared with each other. It writes to the other list's memory, and behind the n elements of code and wide. */
+static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi, uint64_t mass,
+                                   uint64_t count)
+{
+    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
+    uint64_t before = 0, n_in = n;
+    while (lo < hi && n_in > SAMPI_GPU_FEW) {
+        const uint32_t shift = sampi_gpu_count_codes(h, n, lo, hi);
+        const uint32_t bucket = sampi_gpu_end_bucket(h, SAMPI_FINE, true, &mass, &count, &before);
+        const uint64_t span = ((uint64_t)1 << shift) - 1;
+        n_in = h->a->count[h->row * SAMPI_BUCKETS + bucket];
+        lo += (uint64_t)bucket << shift;
+        if (hi - lo > span) hi = lo + span;
+        sampi_gpu_meet(h->st); /* all lanes have read the bucket */
+    }
+    if (n_in > SAMPI_GPU_FEW) return hi; /* these tokens share one code */
+    uint64_t *few = sampi_gpu_spare(h), *few_w = few + SAMPI_GPU_FEW;
+    sampi_gpu_take_few(h, n, lo, hi, few, few_w);
+    return sampi_gpu_few_end(few, few_w, (uint32_t)n_in, mass, count, few_w + SAMPI_GPU_FEW);
 }
 
 /* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
@@ -675,7 +606,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
     for (uint32_t attempt = 0;; attempt++) {
         if (attempt) sampi_gpu_meet(h->st); /* lanes have read `random` */
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
-        const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
+        const uint64_t last = sampi_gpu_list_end(h, n, 0, h->a->n_vocab, sampi_mulhi(random[0], total) + 1, 0);
         const uint64_t token = sampi_gpu_last_upto(h, last);
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);

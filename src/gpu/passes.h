@@ -354,51 +354,96 @@ SAMPI_INLINE void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, c
     __atomic_fetch_add(&a->mass[at], sampi_weight(max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
-/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. They are read
-   again, because they are few, and a cell's logits at three times would not fit the registers. Lanes of all teams of
-   the row call it at once; n_list gives each of them its own places. An item's two older logits (at_order, at_p) are
-   computed here from the row, because no list existed when the samplers ran that they belong to. Tokens of a bucket also
-   go to its histogram. A pass calls it after its own loop: lanes that added elements inside the loop would separate
-   there, and run the rest of it one after the other. For the same reason a lane's elements are one sequence here, not a
-   loop in each group. */
-static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
+/* Returns the id of an element of a row whose bit is set in word `at` of `wanted`. */
+SAMPI_INLINE uint32_t sampi_gpu_wanted_id(const sampi_gpu_view *v, uint32_t at, uint32_t bits)
+{
+    const uint32_t group = at / SAMPI_WARP;
+    return group * SAMPI_GROUP +
+           sampi_gpu_index(sampi_gpu_paired(v, group), (int)(at % SAMPI_WARP), __builtin_ctz(bits));
+}
+
+/* Returns a token's logit up to date, from the x that the row has. */
+SAMPI_INLINE float sampi_gpu_now(const sampi_gpu_pass *p, uint32_t id, float x)
+{
+    return p->n_replay ? sampi_gpu_replay(p->op, p->n_ops, id, x) : p->scaled ? sampi_gpu_scaled(x, p->r) : x;
+}
+
+/* Adds n tokens to the row's list, whose ids are in id [n]. n_list gives each team its own places. Past the list's end
+   only the count grows. Tokens of a bucket get their codes and weights too. An item's two older logits (at_order, at_p)
+   are computed here from the row, because no list existed when the samplers ran that they belong to. */
+static SAMPI_UNCLONED void sampi_gpu_append_ids(const sampi_gpu_args *a, size_t row, const uint32_t *id, uint32_t n)
 {
     sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_search *search = &st->search;
-    const bool divides = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE;
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, 0);
+    const bool weighs = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE, by_score = st->search.by_score;
+    const double mean = st->search.mean;
+    uint64_t *code = a->code + row * SAMP_GPU_LIST, *weight = a->wide + row * SAMPI_WIDE;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     /* st->order_at is 1 + the number of operations done on the row when a sampler last sorted the array, st->p_at is
        that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
+    const uint32_t from = sampi_gpu_add(&st->n_list, n);
     SAMPI_SIMD()
-    SAMPI_LANES
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n && from + i < SAMP_GPU_LIST; i += SAMPI_WARP)
     {
-        uint32_t n = 0, group = p.first, bits = 0;
-        SAMPI_UNROLL(8)
-        for (uint32_t i = p.first; i < p.end; i++)
-            n += sampi_gpu_count_bits(wanted[i * SAMPI_WARP + (uint32_t)lane]);
-        uint32_t to = n ? __atomic_fetch_add(&st->n_list, n, __ATOMIC_RELAXED) : 0;
-        /* past the list's end only the count grows */
-        for (n = divides || to + n <= SAMP_GPU_LIST ? n : to < SAMP_GPU_LIST ? SAMP_GPU_LIST - to : 0; n; n--, to++) {
-            while (!bits) bits = wanted[group++ * SAMPI_WARP + (uint32_t)lane];
-            const uint32_t first = (group - 1) * SAMPI_GROUP;
-            const uint32_t id = first + sampi_gpu_index(sampi_gpu_paired(&p.v, group - 1), lane, __builtin_ctz(bits));
+        const uint32_t to = from + i;
+        const float x = sampi_gpu_element(&p.v, id[i]) + 0.0f, l = sampi_gpu_now(&p, id[i], x);
+        const uint64_t key = sampi_gpu_key(l, id[i]);
+        if (weighs) {
+            code[to] = sampi_gpu_code(by_score, key, p.max, mean);
+            weight[to] = sampi_weight(p.max, l);
+        }
+        item[to].key = key;
+        item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id[i], x) : x;
+        item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id[i], x) : x;
+    }
+}
+
+/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. Their ids are
+   collected first, one of each lane that has one at a time, so that all lanes then have as many tokens to add. The logits
+   are read again, because they are few, and a cell's logits at three times would not fit the registers. A pass calls it
+   after its own loop: lanes that added elements inside the loop would separate there, and run the rest of it one after
+   the other. */
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint32_t end = sampi_gpu_first(a, split + 1) * SAMPI_WARP;
+    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
+    uint32_t *id = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0), n = 0, at = sampi_gpu_first(a, split) * SAMPI_WARP + lane;
+    uint32_t next = wanted[at];
+    for (; at < end + lane; at += lanes) {
+        uint32_t bits = next, who;
+        next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
+        while ((who = sampi_gpu_vote(bits != 0)) != 0) {
+            if (bits) id[n + sampi_gpu_count_bits(who & before)] = sampi_gpu_wanted_id(&v, at, bits);
             bits &= bits - 1;
-            const float x = (p.v.type == SAMP_F32 ? ((const float *)(const void *)p.v.data)[id]
-                                                  : sampi_gpu_element(&p.v, id)) +
-                            0.0f;
-            const float l = p.n_replay ? sampi_gpu_replay(p.op, p.n_ops, id, x)
-                            : p.scaled ? sampi_gpu_scaled(x, p.r)
-                                       : x;
-            const uint64_t key = sampi_gpu_key(l, id);
-            if (divides) sampi_gpu_add_to_bucket(a, row, search, p.max, key);
-            if (to >= SAMP_GPU_LIST) continue;
-            item[to].key = key;
-            item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
-            item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id, x) : x;
+            n += sampi_gpu_count_bits(who);
+            if (n > SAMPI_GROUP - SAMPI_WARP) {
+                sampi_gpu_join_lanes(); /* all lanes have written */
+                sampi_gpu_append_ids(a, row, id, n);
+                n = 0;
+            }
+        }
+    }
+    sampi_gpu_join_lanes();
+    if (n) sampi_gpu_append_ids(a, row, id, n);
+}
+
+/* Adds those elements to the row's histogram instead. */
+static SAMPI_UNCLONED void sampi_gpu_divide_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_search *search = &a->state[row].search;
+    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = p.first * SAMPI_WARP + (uint32_t)lane; i < p.end * SAMPI_WARP; i += SAMPI_WARP)
+    {
+        for (uint32_t bits = wanted[i]; bits; bits &= bits - 1) {
+            const uint32_t id = sampi_gpu_wanted_id(&p.v, i, bits);
+            const float l = sampi_gpu_now(&p, id, sampi_gpu_element(&p.v, id) + 0.0f);
+            sampi_gpu_add_to_bucket(a, row, search, p.max, sampi_gpu_key(l, id));
         }
     }
 }
@@ -585,7 +630,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* What GATHER and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of tokens with
+/* What GATHER, DIVIDE and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of tokens with
    the logit of an end the codes decide. */
 typedef struct sampi_gpu_range {
     bool by_score;
@@ -620,8 +665,8 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
     return wanted;
 }
 
-/* Returns what the row's pass wants in its list: GATHER tokens with keys from floor on (require_list), BUCKET and EDGE
-   those with codes in [lo, hi] (ask_bucket). All make one comparison: a code is ~key, so keys from floor on are codes up
+/* Returns what the row's pass wants: GATHER tokens with keys from floor on (require_list), DIVIDE, BUCKET and EDGE those
+   with codes in [lo, hi] (ask_bucket). All make one comparison: a code is ~key, so keys from floor on are codes up
    to ~floor. */
 SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
@@ -636,7 +681,7 @@ SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
     return in;
 }
 
-/* GATHER and BUCKET make a list. Few cells have such tokens, and no lane waits for another: each looks through the
+/* GATHER and BUCKET make a list, DIVIDE a histogram. Few cells have such tokens, and no lane waits for another: each looks through the
    maxima of its own cells, and reads only cells that can have one. The function that asked has set n_list to 0. The
    items come in no order, and differently each time, and nothing may depend on that. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
@@ -656,7 +701,10 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
             wanted_of[group * SAMPI_WARP + (uint32_t)lane] = sampi_gpu_cell_in_range(&p, group, lane, &in);
         }
     }
-    sampi_gpu_append_wanted(a, row, split);
+    if (a->state[row].pass == SAMPI_PASS_DIVIDE)
+        sampi_gpu_divide_wanted(a, row, split);
+    else
+        sampi_gpu_append_wanted(a, row, split);
 }
 
 /* Computes the envelope's sum of each group of 1024 tokens from those of its cells. These go through memory, because a
@@ -674,44 +722,90 @@ static SAMPI_CALLED void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t ro
     }
 }
 
-/* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). */
+/* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). A token without a weight adds nothing to
+   a mass. own, if it is not NULL: the team's own sums of masses, 32 bits of each, and as far behind the other 32, because
+   the device has no wider atomics there. */
 SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
-                                      const sampi_gpu_search *search, uint64_t *mass, uint64_t *count)
+                                      const sampi_gpu_search *search, uint64_t *mass, uint64_t *count, uint32_t *own)
 {
     sampi_gpu_eight e;
     sampi_gpu_first_quarter(p, group, lane, &e);
     SAMPI_QUARTERS
     {
         uint32_t at[SAMPI_QUARTER];
+        uint64_t w[SAMPI_QUARTER];
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
         SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
         SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
+        SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
+        if (own) {
+            uint32_t old[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER old[k] = __atomic_fetch_add(&own[at[k]], (uint32_t)w[k], __ATOMIC_RELAXED);
+            SAMPI_OF_QUARTER
+            {
+                const uint32_t rest = (uint32_t)(w[k] >> 32) + (old[k] + (uint32_t)w[k] < old[k]);
+                if (rest) __atomic_fetch_add(&own[SAMPI_BUCKETS + at[k]], rest, __ATOMIC_RELAXED);
+            }
+            continue;
+        }
         SAMPI_OF_QUARTER
         {
             if (!(e.l[k] >= -FLT_MAX)) continue;
             if (search->counting) __atomic_fetch_add(&count[at[k]], (uint64_t)1, __ATOMIC_RELAXED);
-            if (search->mass)
-                __atomic_fetch_add(&mass[at[k]], sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT), __ATOMIC_RELAXED);
+            if (search->mass) __atomic_fetch_add(&mass[at[k]], w[k], __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* Clears a team's own sums. */
+static void sampi_gpu_begin_own(uint32_t *own)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < 2 * SAMPI_BUCKETS; i += 8 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) own[i + k * SAMPI_WARP] = 0;
+    }
+}
+
+/* Adds a team's own sums to the row's. */
+static void sampi_gpu_end_own(const uint32_t *own, uint64_t *mass)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += 8 * SAMPI_WARP)
+    {
+        uint32_t low[8], high[8];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) low[k] = own[i + k * SAMPI_WARP];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) high[k] = own[i + k * SAMPI_WARP + SAMPI_BUCKETS];
+        SAMPI_AT_ONCE(8, low);
+        SAMPI_AT_ONCE(8, high);
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+        {
+            const uint64_t sum = (uint64_t)high[k] << 32 | low[k];
+            if (sum) __atomic_fetch_add(&mass[i + k * SAMPI_WARP], sum, __ATOMIC_RELAXED);
         }
     }
 }
 
 /* HIST computes mass and count of each bucket of a histogram, or one of them if the other does not matter;
    begin_histogram has cleared the buckets. Both are integers, so no result shows the order of the atomics. All teams of
-   the row add to the same buckets. */
+   the row add to the same buckets. A team with many tokens sums masses in its own memory first: the memory that all
+   teams share would do so many atomics one after the other. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const sampi_gpu_search search = a->state[row].search;
     uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
+    uint32_t *own = search.counting || p.end - p.first < SAMPI_GROUPS_MANY ? NULL : sampi_gpu_near();
+    if (own) sampi_gpu_begin_own(own);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
         for (uint32_t cells = sampi_gpu_live_cells(&p, from, lane, p.bar); cells; cells &= cells - 1)
-            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count);
+            sampi_gpu_hist_cell(&p, from + (uint32_t)__builtin_ctz(cells), lane, &search, mass, count, own);
     }
+    if (own) sampi_gpu_end_own(own, mass);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -840,6 +934,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_SIGMA:
         case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
         case SAMPI_PASS_GATHER:
+        case SAMPI_PASS_DIVIDE:
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_EDGE:

@@ -3,10 +3,6 @@
    of an order with a given mass and number of tokens. sampi_gpu_require_prefix finds it; sampi_gpu_keep_above also cuts
    there. The search uses a list if there is one, else histograms. It writes st->search and scratch. */
 
-/* Returns a - b, or 0 if b is larger: what remains of a needed mass or number of tokens. A prefix needs both, and one
-   of them may be exceeded long before the other is reached. */
-static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
 /* Decides whether the pass that lists the tokens around a prefix's end sums the draw's envelope too. It does if this
    top_p is followed by a draw, with nothing but a temperature between them: then all tokens above take part in the
    draw, with logits that are known now. */
@@ -26,24 +22,17 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 }
 
 /* Begins a histogram of the codes in [lo, hi]. The first one, of all codes, has even buckets of 1/64 nat, because codes
-   of floats are not spread evenly; that of a bucket has up to SAMPI_FINE buckets of 2^shift codes.
+   of floats are not spread evenly; that of a bucket has up to SAMPI_FINE buckets of 2^shift codes, and always numbers.
    It is cleared while no other team works on the row; the others see the zeros before they add, because the epoch is
    raised in between. */
 static SAMPI_CALLED void sampi_gpu_begin_histogram(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    const uint32_t n = even ? SAMPI_BUCKETS : SAMPI_FINE;
-    uint32_t shift = even ? SAMPI_EVEN : 0;
-    while (!even && (hi - lo) >> shift >= SAMPI_FINE) shift++;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 4 * SAMPI_WARP)
-    {
-        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++) mass[i + k * SAMPI_WARP] = count[i + k * SAMPI_WARP] = 0;
-    }
+    sampi_gpu_clear_buckets(h, even ? SAMPI_BUCKETS : SAMPI_FINE, !even || search->counting);
+    if (!even) search->counting = true;
     search->lo = lo;
     search->hi = hi;
-    search->shift = shift;
+    search->shift = even ? SAMPI_EVEN : sampi_gpu_fine_shift(hi - lo);
 }
 
 /* Asks for the first histogram, of all possible codes: of any score, or from the first token's key to that of the
@@ -93,16 +82,16 @@ static int sampi_gpu_require_shares(const sampi_gpu_here *h, const sampi_gpu_ste
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t code = sampi_gpu_list_end(h, h->st->n_list, search->mass, search->count);
+    const uint64_t code = sampi_gpu_list_end(h, h->st->n_list, search->lo, search->hi, search->mass, search->count);
     sampi_gpu_prefix upto, below = { 0, 0 };
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
     if (!search->by_score) return;
-    sampi_gpu_list_prefix(h, h->st->n_list, code, &upto);
-    if (code > 0) sampi_gpu_list_prefix(h, h->st->n_list, code - 1, &below);
+    sampi_gpu_list_prefix(h, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
-    search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
+    search->key = ~sampi_gpu_list_end(h, h->st->n_list, 0, UINT64_MAX - 1, sampi_gpu_remaining(search->mass, below.mass),
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
@@ -151,49 +140,34 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* Makes the histogram's bucket with the end of the prefix the range to search: the later one of the two buckets in
-   which mass and number are reached. Tokens before it are subtracted from what is still needed. Their number matters
-   only if a number is needed, or for the length of a list; if the histogram has none, it is taken as too many for a
-   list. */
+/* Makes the histogram's bucket with the end of the prefix the range to search. */
 static void sampi_gpu_take_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     const float max = h->st->max;
-    /* the prefix with a mass m ends where the running sum exceeds m - 1 */
-    const uint64_t all_mass = search->mass, all_count = search->count, all_before = search->before;
-    uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
-    uint32_t bucket = 0, other = 0;
+    const uint64_t all_before = search->before;
     const uint32_t n = search->shift == SAMPI_EVEN ? SAMPI_BUCKETS : SAMPI_FINE;
-    if (all_mass) bucket = sampi_gpu_find(mass, n, &mass_left); /* has at least one token */
-    if (all_count > (all_mass > 0)) other = sampi_gpu_find(count, n, &count_left);
-    const uint64_t mass_found = all_mass - 1 - mass_left;
-    const bool by_mass = all_mass && other <= bucket, counting = search->counting;
-    if (other > bucket) bucket = other;
+    uint64_t mass = search->mass, count = search->count, before = 0;
+    const uint32_t bucket = sampi_gpu_end_bucket(h, n, search->counting, &mass, &count, &before);
     const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
-    const uint64_t before = counting ? sampi_gpu_total(count, bucket) : bucket ? SAMP_GPU_LIST : 0;
-    const uint64_t mass_before = by_mass ? mass_found : sampi_gpu_total(mass, bucket);
     sampi_gpu_meet(h->st); /* lanes have read the search */
     search->before = all_before + before;
-    search->count = sampi_gpu_remaining(all_count, before);
-    search->mass = sampi_gpu_remaining(all_mass, mass_before);
+    search->count = count;
+    search->mass = mass;
     search->lo = lo;
     search->hi = hi;
 }
 
-/* Asks for a list of the tokens of the range that is searched, and a histogram of them. It is not a list of the first
-   tokens, so listed stays false. EDGE compares logits only, so a range that ends between tokens of one logit gets
-   BUCKET. There are at most seven, because each range has 512 times fewer codes. Returns 0 always. */
+/* Asks for a list of the tokens of the range that is searched. It is not a list of the first tokens, so listed stays
+   false. EDGE compares logits only, so a range that ends between tokens of one logit gets BUCKET. Returns 0 always. */
 static int sampi_gpu_ask_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_search *search = &st->search;
-    const uint64_t lo = search->lo, hi = search->hi;
-    const bool edge = st->ahead && (uint32_t)lo == 0 && (uint32_t)hi == UINT32_MAX;
-    sampi_gpu_begin_histogram(h, lo, hi, false);
+    const bool edge = st->ahead && (uint32_t)st->search.lo == 0 && (uint32_t)st->search.hi == UINT32_MAX;
+    sampi_gpu_meet(st); /* lanes have read it */
     if (!edge) st->ahead = SAMPI_GPU_AHEAD_NO;
-    search->stage = SAMPI_SEARCH_BUCKET;
+    st->search.stage = SAMPI_SEARCH_BUCKET;
     st->pass = edge ? SAMPI_PASS_EDGE : SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
@@ -254,52 +228,24 @@ static SAMPI_CALLED void sampi_gpu_join_edge(const sampi_gpu_here *h)
     const uint64_t key = h->st->search.key;
     const float then = h->st->then, factor = h->st->factor;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES
     {
-        const uint32_t id = sampi_gpu_id(item[i].key);
-        const float l = sampi_gpu_scaled(sampi_gpu_logit(item[i].key), factor);
-        if (item[i].key < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
-        __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
+        uint64_t x, next = item[sampi_gpu_min_of((uint32_t)lane, n - 1)].key;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            x = next;
+            next = item[sampi_gpu_min_of(i + SAMPI_WARP, n - 1)].key; /* on its way during the work on this one */
+            const uint32_t id = sampi_gpu_id(x);
+            const float l = sampi_gpu_scaled(sampi_gpu_logit(x), factor);
+            if (x < key || (n_changed && sampi_gpu_changed_at(h, id) < n_changed)) continue;
+            __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
+        }
     }
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Copies the codes and weights of those of the list's tokens that are in the range searched, which are few. Returns
-   their number. */
-static SAMPI_CALLED uint32_t sampi_gpu_list_between(const sampi_gpu_here *h)
-{
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
-    const uint64_t lo = h->st->search.lo, hi = h->st->search.hi;
-    const float max = h->st->max;
-    uint64_t *code = h->code, *w = h->wide, *used = h->a->count + h->row * SAMPI_BUCKETS;
-    *used = 0;
-    sampi_gpu_meet(h->st); /* before a lane adds to it */
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += 4 * SAMPI_WARP)
-    {
-        uint64_t key[4];
-        SAMPI_UNROLL(4)
-        for (uint32_t k = 0; k < 4; k++) key[k] = item[sampi_gpu_min_of(from + k * SAMPI_WARP, n - 1)].key;
-        SAMPI_AT_ONCE(4, key);
-        SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
-        {
-            if (from + k * SAMPI_WARP >= n || ~key[k] < lo || ~key[k] > hi) continue;
-            const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
-            code[to] = ~key[k];
-        }
-    }
-    const uint32_t n_found = (uint32_t)*used;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_found; i += SAMPI_WARP)
-        w[i] = sampi_weight(max, sampi_gpu_logit(~code[i]));
-    return n_found;
-}
-
-/* Finds the end of the prefix among the tokens of a bucket, which are in the list; if they were too many, the histogram
-   made with it leads to a smaller one; if they share one code, the CPU samples the row. Then the draw's sums are
-   complete; or the prefix itself is listed if it is short. In the order of scores tokens may share a code, and the whole
-   list is searched. */
+/* Finds the end of the prefix among the tokens of a bucket, which are in the list. If they were too many, a histogram of
+   them leads to a smaller bucket (there are at most seven, because each has 512 times fewer codes); if they share one
+   code, the CPU samples the row. Then the draw's sums are complete; or the prefix itself is listed if it is short. */
 static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -307,20 +253,19 @@ static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
     const bool by_score = search->by_score, fits = st->n_list <= SAMP_GPU_LIST;
     sampi_gpu_prefix p;
     if (!fits && search->lo == search->hi) return SAMPI_GPU_DECLINED;
-    if (!fits || !by_score) sampi_gpu_take_bucket(h);
-    if (!fits) return sampi_gpu_ask_bucket(h);
-    sampi_gpu_meet(st);
-    search->stage = SAMPI_SEARCH_LIST;
-    if (by_score) {
-        sampi_gpu_list_codes(h, true, true);
-        sampi_gpu_search_list(h);
-        return 1;
+    sampi_gpu_meet(st); /* lanes have read the state */
+    if (!fits) {
+        sampi_gpu_begin_histogram(h, search->lo, search->hi, false);
+        search->stage = SAMPI_SEARCH_HISTOGRAM;
+        st->pass = SAMPI_PASS_DIVIDE;
+        return 0;
     }
-    const uint32_t n = sampi_gpu_list_between(h);
-    search->key = ~sampi_gpu_list_end(h, n, search->mass, search->count);
+    search->stage = SAMPI_SEARCH_LIST;
+    if (h->job->n_ids) sampi_gpu_list_codes(h, by_score, true); /* changed tokens have joined the list */
+    sampi_gpu_search_list(h);
     if (st->ahead) sampi_gpu_join_edge(h);
-    if (st->ahead || search->before > SAMP_GPU_LIST) return 1;
-    sampi_gpu_list_prefix(h, n, ~search->key, &p);
+    if (by_score || st->ahead || search->before > SAMP_GPU_LIST) return 1;
+    sampi_gpu_list_prefix(h, ~search->key, &p);
     return search->before + p.count <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 

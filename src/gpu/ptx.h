@@ -1,7 +1,7 @@
 /* ====================================================================================================== >>ptx
    What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a load that
-   acquires, a barrier of a warp, the number of a lane, and a lane's value read by another. All inline PTX is here, each piece beside its meaning
-   in C. Only gcc's compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each
+   acquires, a team's own memory, a barrier of a warp, the number of a lane, and a lane's value read by another. All
+   inline PTX is here, each piece beside its meaning in C. Only gcc's compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each
    compiler, and the side that does not run is removed (at -O0 it would not be, so PTX needs an optimising compiler).
 
    Functions that use lanes run outside of simd loops, where all lanes of a warp execute the same code. So their
@@ -58,6 +58,16 @@ static uint32_t sampi_gpu_peek(uint32_t *x)
     return value;
 }
 
+/* Returns 16 KB of memory of the team alone, on its multiprocessor, where its atomics are faster than in the memory that
+   teams share. It is not kept from one pass to the next. In C: NULL, there is none. */
+static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
+{
+    uint64_t at = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .shared .align 16 .b8 sampi_near[16384];\n\tcvta.shared.u64 %0, sampi_near; }" : "=r"(at));
+    return (uint32_t *)(uintptr_t)at;
+}
+
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
 SAMPI_INLINE void sampi_gpu_join_lanes(void)
 {
@@ -70,6 +80,20 @@ SAMPI_INLINE uint32_t sampi_gpu_lane(void)
     uint32_t lane = 0;
     if (SAMPI_ON_NVIDIA) SAMPI_PTX("mov.u32 %0, %%laneid;" : "=r"(lane));
     return lane;
+}
+
+/* Returns the number of lanes that run this, alike and at once. In C there is one lane. */
+SAMPI_INLINE uint32_t sampi_gpu_lanes(void) { return SAMPI_ON_NVIDIA ? SAMPI_WARP : 1; }
+
+/* Returns a bit for each lane: whether its x is true. In C there is one lane. */
+SAMPI_INLINE uint32_t sampi_gpu_vote(bool x)
+{
+    uint32_t bits = x;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .reg .pred %%yes;\n\tsetp.ne.u32 %%yes, %0, 0;\n\t"
+                  "vote.sync.ballot.b32 %0, %%yes, 0xffffffff; }"
+                  : "+r"(bits));
+    return bits;
 }
 
 /* Returns the x of lane `from`. In C there is one lane, whose own it is. */

@@ -118,7 +118,8 @@ enum {
     SAMPI_PASS_SIGMA,  /* sums for the standard deviation */
     SAMPI_PASS_MAX,    /* the maximum of the row */
     SAMPI_PASS_GATHER, /* the list of tokens with keys >= floor */
-    SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each bucket of the codes [lo, hi] */
+    SAMPI_PASS_HIST,   /* mass (sum of weights) and count of each even bucket of all codes */
+    SAMPI_PASS_DIVIDE, /* the same of the codes [lo, hi], whose tokens were too many for a list */
     SAMPI_PASS_BUCKET, /* the list of tokens with codes in [lo, hi] */
     SAMPI_PASS_EDGE,   /* the same, and DRAW's sums of the tokens above them */
     SAMPI_PASS_DRAW,   /* the sum of the draw's envelope over each cell */

@@ -783,8 +783,8 @@ static bool long_nuclei(void)
                 t.with_logprobs = i == 1;
                 good = play_batch(&t, type, &l);
                 const uint64_t passes = samp_gpu_perf(t.gpu[type]).n_passes - before.n_passes;
-                /* one pass more if all logits share a few buckets of the first histogram */
-                const uint64_t most = kind == 3 ? 4 : 3;
+                /* two passes more if all logits share a few buckets of the first histogram: another one, and a list */
+                const uint64_t most = kind == 3 ? 5 : 3;
                 if (i == 0 && kind < 4 && shape < 3 && N > 100000 && !no_kernels) good &= passes <= ROWS * most + 1;
                 if (!good) printf("  kind %d, shape %d: %" PRIu64 " passes\n", kind, shape, passes);
             }
@@ -1991,17 +1991,20 @@ static bool refused_calls_change_nothing(void)
 static bool numbers_of_teams(void)
 {
     bool good = true;
-    static const uint32_t by_hand[][4] = { /* teams, rows, groups, teams of a row */
-        { 1024, 1, 126, 126 }, { 1024, 1, 256, 127 }, { 1024, 1, 1, 1 },    { 1024, 2, 126, 126 }, { 1024, 3, 126, 87 },
-        { 1024, 8, 126, 32 },  { 1024, 9, 126, 113 }, { 1024, 32, 126, 32 }, { 1024, 256, 126, 4 }, { 1024, 1025, 126, 1 },
-        { 60, 1, 126, 59 },    { 60, 8, 126, 6 },     { 60, 61, 126, 1 },   { 2, 1, 126, 2 },
+    static const uint32_t by_hand[][5] = { /* teams, rows, groups, teams of a row, the same if passes are long */
+        { 1024, 1, 126, 126, 126 }, { 1024, 1, 256, 127, 127 }, { 1024, 1, 1, 1, 1 },      { 1024, 2, 126, 126, 126 },
+        { 1024, 3, 126, 87, 126 },  { 1024, 8, 126, 32, 126 },  { 1024, 8, 256, 32, 127 }, { 1024, 9, 126, 113, 113 },
+        { 1024, 32, 126, 32, 32 },  { 1024, 256, 126, 4, 4 },   { 1024, 1025, 126, 1, 1 }, { 60, 1, 126, 59, 59 },
+        { 60, 8, 126, 6, 6 },       { 60, 61, 126, 1, 1 },      { 2, 1, 126, 2, 2 },
     };
-    for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand && SAMPI_TEAMS == 1024; i++)
-        CHECK(sampi_gpu_splits(by_hand[i][0], by_hand[i][1], by_hand[i][2]) == by_hand[i][3]);
+    for (size_t i = 0; i < 2 * CASE_COUNT(by_hand) && SAMPI_TEAMS == 1024; i++) {
+        const uint32_t *x = by_hand[i / 2];
+        CHECK(sampi_gpu_splits(x[0], x[1], x[2], i % 2) == x[3 + i % 2]);
+    }
     for (uint32_t teams = 1; teams <= SAMPI_TEAMS; teams = teams * 3 + 1)
         for (uint32_t rows = 1; rows < 2000; rows += 7)
             for (uint32_t groups = 1; groups < 300; groups += 23) {
-                const uint32_t n = sampi_gpu_splits(teams, rows, groups);
+                const uint32_t n = sampi_gpu_splits(teams, rows, groups, groups % 2);
                 CHECK(n >= 1 && n <= groups && (n == 1 || n * rows <= teams));
                 CHECK(sampi_gpu_leads(teams, rows, n) == (rows <= 8 && n > 1 && n * rows + rows <= teams));
                 CHECK(rows > 8 || n < 3 || sampi_gpu_leads(teams, rows, n)); /* a row of three teams has a leader */

@@ -152,6 +152,7 @@ enum {
     OP_warp_sync,
     OP_shfl_idx,
     OP_shfl_bfly,
+    OP_vote,
     OP_atom_add,
     OP_atom_exch,
     OP_atom_cas,

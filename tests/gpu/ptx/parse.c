@@ -25,6 +25,7 @@ static const char *const op_names[N_OPS] = { "ret",
                                              "bar.warp.sync",
                                              "shfl.sync.idx.b32",
                                              "shfl.sync.bfly.b32",
+                                             "vote.sync.ballot.b32",
                                              "atom.add",
                                              "atom.exch",
                                              "atom.cas",
@@ -481,6 +482,8 @@ static void parse_plain(parser *s, instruction *in, text name)
     else if (shuffle)
         op = starts(name, "shfl.sync.idx") ? OP_shfl_idx : OP_shfl_bfly, in->n_src = 4, in->latency = 25,
         in->issue = 2;
+    else if (starts(name, "vote.sync.ballot.b32"))
+        op = OP_vote, in->n_src = 2, in->latency = 25, in->issue = 2;
     else if (op >= 0)
         in->n_src = op_sources[op];
     if (op < 0 || part_of(name, 0).n == name.n) {
@@ -672,10 +675,17 @@ static void allocate(function *f)
 
 static u64 align_up(u64 x, u64 to) { return (x + to - 1) / to * to; }
 
-static void declaration(parser *s) /* .reg, .param, .local .. in a function, up to ; */
+static void parse_variable(parser *s, text space, bool visible, bool external);
+
+static void declaration(parser *s) /* .reg, .param, .local, .shared .. in a function, up to ; */
 {
     bool local = is(s->token, ".local");
     u32 align = 8;
+    if (is(s->token, ".shared")) {
+        text space = s->token;
+        next(s), parse_variable(s, space, false, false);
+        return;
+    }
     if (local) {
         next(s);
         if (accept(s, ".align")) align = (u32)number(s);

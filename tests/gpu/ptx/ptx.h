@@ -169,6 +169,7 @@ enum { WRITTEN = 1 };
 #define REGISTERED ((u64)1 << 50) /* the shift of registered memory */
 
 block *block_new(u64 size, const char *name, bool variable); /* all bytes of a variable count as written */
+block *block_shared(u64 size);
 block *block_find(u64 address);                              /* NULL: no block has the address */
 bool block_free(u64 address);
 void block_wrote(block *b, u64 address, u64 n);
@@ -224,6 +225,7 @@ typedef struct warp {
     u32 n_regs, local_top;
     u8 *local; /* [LANES][LOCAL_BYTES] */
     u64 clock, n_instructions, last_store, in_flight;
+    u64 atomics_end; /* model of time: when its last atomic is done */
     const instruction *asked; /* model of time: the atomic that changed nothing, its address, and the value
                                  that it read */
     u64 asked_at, saw;

@@ -102,9 +102,8 @@ static u8 *memory(const warp *w, instruction *in, int lane, u64 address, u32 n, 
     block *b = in->seen;
     if (!b || address < b->lo || address + n > b->hi) {
         b = block_find(address);
-        u64 local = (u64)(uintptr_t)w->local, shared = (u64)(uintptr_t)w->team->shared;
+        u64 local = (u64)(uintptr_t)w->local;
         if (!b && address - local < LANES * LOCAL_BYTES) return (u8 *)(uintptr_t)address;
-        if (!b && address - shared < now->p->shared_bytes) return (u8 *)(uintptr_t)address;
         if (!b || address + n > b->hi)
             wrong(w, in, lane, "%s outside of any block: 0x%llx, %u bytes", writes ? "write" : "read",
                   (unsigned long long)address, n);
@@ -680,12 +679,20 @@ static void atomic(warp *w, frame *f, instruction *in, u32 mask)
     if (in->acquires) fence_of[w->team->number] = ++events;
 }
 
+/* A shuffle, or a vote. */
 static void shuffle(warp *w, frame *f, instruction *in)
 {
-    const u64 *a = value_of(f, in->src[0]), *b = value_of(f, in->src[1]), *c = value_of(f, in->src[2]);
+    const bool votes = in->op == OP_vote;
+    const u64 *a = value_of(f, in->src[0]), *b = value_of(f, in->src[1]), *c = votes ? b : value_of(f, in->src[2]);
     lanes out;
+    u32 bits = 0;
+    for (int i = 0; i < LANES; i++) bits |= (u32)(a[i] & 1 & f->mask >> i) << i;
     for (int i = 0; i < LANES; i++) {
         if (!(f->mask >> i & 1)) continue;
+        if (votes) {
+            out[i] = bits;
+            continue;
+        }
         u32 from = in->op == OP_shfl_idx ? (u32)b[i] & 31 : (u32)i ^ ((u32)b[i] & 31);
         if ((u32)c[i] != 31) wrong(w, in, i, "a shuffle in segments");
         if (!(f->mask >> from & 1)) wrong(w, in, i, "a shuffle from lane %u, which isn't there", from);
@@ -787,6 +794,7 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
             break;
         case OP_shfl_idx:
         case OP_shfl_bfly:
+        case OP_vote:
             if (!gather(w, f, in, mask)) return;
             w->atomic_epoch = ++epochs; /* an atomic has its result */
             shuffle(w, f, in);
@@ -856,11 +864,14 @@ static void start_team(team *t, u32 number, u64 clock)
     t->number = number, t->n_done = 0, t->sm = time_place(number), t->runs = true;
     memset(t->barrier, 0, sizeof t->barrier);
     memset(t->shared, 0xAA, now->p->shared_bytes);
+    block *shared = block_find((u64)(uintptr_t)t->shared);
+    memset(shared->state, 0, now->p->shared_bytes); /* nothing is written yet */
     for (u32 i = 0; i < t->n_warps; i++) {
         warp *w = &t->warp[i];
         w->team = t, w->number = i, w->live = UINT32_MAX, w->depth = -1, w->barrier = -1, w->local_top = 0;
         w->clock = clock + time_begin(number), w->n_instructions = w->last_store = w->in_flight = 0;
-        w->asked = NULL, w->waited = false, w->passed = 0;
+        w->asked = NULL, w->waited = false, w->passed = 0, w->atomics_end = 0;
+        w->epoch = w->atomic_epoch = ++epochs;
         push(w, now->kernel, UINT32_MAX, NONE);
         for (int k = 0; k < now->kernel->n_params; k++)
             for (int l = 0; l < LANES; l++) w->frames[0].reg[now->kernel->param[k]][l] = now->arg[k];
@@ -878,13 +889,13 @@ static team *teams_of(u32 n)
     for (u32 i = 0; i < n_kept; i++) {
         for (u32 k = 0; k < warps_kept; k++)
             free(kept[i].warp[k].reg), free(kept[i].warp[k].ready), free(kept[i].warp[k].local);
-        free(kept[i].shared), free(kept[i].warp), free(kept[i].cycles);
+        block_free((u64)(uintptr_t)kept[i].shared), free(kept[i].warp), free(kept[i].cycles);
     }
     free(kept);
     team *t = calloc(n, sizeof *t);
     for (u32 i = 0; i < n; i++) {
         t[i].n_warps = now->n_warps;
-        t[i].shared = calloc(1, now->p->shared_bytes);
+        t[i].shared = (u8 *)(uintptr_t)block_shared(now->p->shared_bytes)->lo;
         t[i].warp = calloc(now->n_warps, sizeof(warp));
         if (time_on) t[i].cycles = calloc(2 * (size_t)now->p->n_code, sizeof(u32)), t[i].n_cycles = 2 * now->p->n_code;
         for (u32 k = 0; k < now->n_warps; k++) {

@@ -20,6 +20,9 @@
      DRAM_SECTORS, PORT_SECTORS  sectors that the memory (1.9 TB/s to one-warp teams, as measured), and the way from the
                second cache to one multiprocessor, give in WINDOW cycles. A read that finds a window full waits for the
                next one.
+     ATOMICS   sectors that the second cache's atomics change in WINDOW cycles, 48 each cycle: a guess. They take the way
+               there too, and a fence waits for those of its warp. In shared memory lanes with words of one bank wait
+               for each other.
      KEPT      sectors that the second cache keeps, the oldest is replaced: half of the H200's 50 MB, since rows of
                more than that took the time of a cache that has none of them
    Warps of a multiprocessor share its first cache and its code, but there is no contention for issue slots or banks;
@@ -33,6 +36,7 @@
 enum { L1 = 35, L2 = 270, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP = 12 };
 enum { LINE = 5, CODE = 1024 };
 enum { WINDOW = 512, WINDOWS = 1 << 14, PORT_SECTORS = WINDOW * 2, KEPT = 25 * (1 << 20) / SECTOR, HOST_SECTORS = 400 };
+enum { NEAR = 25, BANKS = 32, ATOMICS = WINDOW * 48 };
 
 /* fitted; environment variables replace them */
 static u32 fetch = 60, fence = 1200, gpu_fence = 600, jitter = 500, move = 0,
@@ -49,9 +53,10 @@ static u64 fence_end[SMS];    /* cycle at which the last fence of the multiproce
 static bool *code_there[SMS]; /* [lines of the program] whether the multiprocessor has the line */
 static u32 *code_kept[SMS];   /* [CODE] these lines; the oldest one is replaced next */
 static u32 code_next[SMS], launches;
-static u32 memory_used[WINDOWS], host_used[WINDOWS], port_used[SMS][WINDOWS]; /* sectors read in each window */
+static u32 memory_used[WINDOWS], atomics_used[WINDOWS], host_used[WINDOWS], port_used[SMS][WINDOWS]; /* sectors read in each window */
 static u32 n_replaced; /* sectors that have come into the second cache so far */
 static u64 n_instructions, sectors[3];
+static u32 shared_bytes;
 static struct {
     u64 end, instructions, in_flight;
     u32 team;
@@ -70,7 +75,8 @@ void time_start(const grid *g)
     if (!time_on) return;
     n_instructions = 0;
     memset(memory_used, 0, sizeof memory_used), memset(port_used, 0, sizeof port_used);
-    memset(host_used, 0, sizeof host_used);
+    memset(host_used, 0, sizeof host_used), memset(atomics_used, 0, sizeof atomics_used);
+    shared_bytes = g->p->shared_bytes;
     host = (u32)ptx_setting("SAMP_PTX_HOST", host);
     dram_sectors = (u32)ptx_setting("SAMP_PTX_DRAM_SECTORS", dram_sectors), dram = (u32)ptx_setting("SAMP_PTX_DRAM", dram);
     memset(sectors, 0, sizeof sectors);
@@ -149,12 +155,41 @@ static u32 distance(u32 sm, u64 address, u64 cycle, bool reads)
     return (u32)(*there - cycle);
 }
 
+static bool is_shared(const warp *w, u64 address) { return address - (u64)(uintptr_t)w->team->shared < shared_bytes; }
+
+/* Returns the most lanes whose words of shared memory are in one bank. */
+static u32 most_in_a_bank(u32 mask, const u64 *address)
+{
+    u32 n[BANKS] = { 0 }, most = 0;
+    for (int i = 0; i < LANES; i++)
+        if (mask >> i & 1 && ++n[address[i] / 4 % BANKS] > most) most = n[address[i] / 4 % BANKS];
+    return most;
+}
+
+/* Returns the cycles until an atomic of these lanes is done. */
+static u32 atomic_latency(const warp *w, const instruction *in, u32 mask, u64 cycle, const u64 *address)
+{
+    if (is_shared(w, address[__builtin_ctz(mask)])) return NEAR + 2 * most_in_a_bank(mask, address);
+    u64 seen[LANES], done = cycle;
+    u32 n = 0;
+    for (int i = 0; i < LANES; i++) {
+        u32 k = 0;
+        if (!(mask >> i & 1)) continue;
+        while (k < n && seen[k] != address[i] / SECTOR) k++;
+        if (k < n) continue;
+        seen[n++] = address[i] / SECTOR;
+        done = on_its_way(port_used[w->team->sm], PORT_SECTORS, done);
+        done = on_its_way(atomics_used, ATOMICS, done);
+    }
+    return (u32)(done - cycle) + L2 + 30 + (in->n_src == 1 ? 0 : 4 * (u32)__builtin_popcount(mask));
+}
+
 /* Returns the latency of the farthest address, and a cycle for each sector beyond four. */
 static u32 memory_latency(const warp *w, const instruction *in, u32 mask, u64 cycle, const u64 *address)
 {
     u64 seen[LANES];
     u32 n = 0, most = 0;
-    if (in->space != GENERIC) return 25;
+    if (in->space != GENERIC || is_shared(w, address[__builtin_ctz(mask)])) return NEAR;
     for (int i = 0; i < LANES; i++) {
         if (!(mask >> i & 1)) continue;
         u64 sector = address[i] / SECTOR;
@@ -220,7 +255,8 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     if (waits && t < w->clock + waits) t = w->clock + waits;
     if (t || in->issue) { /* a mere name exists when its operand does */
         if (address) latency = memory_latency(w, in, mask, t, address);
-        if (atomic) latency = L2 + 30 + (in->n_src == 1 ? 0 : 4 * (u32)__builtin_popcount(mask));
+        if (atomic && address) latency = atomic_latency(w, in, mask, t, address);
+        if (atomic && address && t + latency > w->atomics_end) w->atomics_end = t + latency;
         if (in->acquires && mask) fences[w->team->sm]++;
         if (in->op == OP_ld) w->in_flight += latency;
         if (in->op == OP_fence && mask) fences[w->team->sm]++;
@@ -232,6 +268,7 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     if (in->op == OP_bra) end += BRANCH;
     if (in->op == OP_fence && mask) {
         u64 *last_end = &fence_end[w->team->sm], start = *last_end > end ? *last_end : end;
+        if (w->atomics_end > start) start = w->atomics_end;
         *last_end = end = start + (in->bytes ? gpu_fence : fence);
     }
     w->team->cycles[at] += (u32)(end - w->clock);
