@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2806 gpu/prefix.h                     5211 gpu/device.h
-     152 gpu/api.h                        3143 gpu/choosing.h                   5472 gpu/contexts.h
-     304 gpu/switches.h                   3231 gpu/ending.h                     5640 gpu/steps.h
-     370 gpu/records.h                    3381 gpu/answers.h                    5730 gpu/where.h
-     645 gpu/ptx.h                        4084 samplers/plans.h                 5895 gpu/sending.h
-     756 gpu/elements.h                   4346 gpu/users.h                      6163 gpu/batch.h
-    1021 gpu/passes.h                     4442 gpu/logprobs.h                   6475 gpu/results.h
-    1908 gpu/list.h                       4594 gpu/short.h                      6758 gpu/canary.h
-    2482 gpu/left.h                       4738 gpu/advance.h
-    2683 gpu/done.h                       4993 gpu/shapes.h
+       2 gpu/opening.h                    2824 gpu/prefix.h                     5238 gpu/device.h
+     152 gpu/api.h                        3161 gpu/choosing.h                   5499 gpu/contexts.h
+     304 gpu/switches.h                   3249 gpu/ending.h                     5667 gpu/steps.h
+     370 gpu/records.h                    3399 gpu/answers.h                    5757 gpu/where.h
+     645 gpu/ptx.h                        4102 samplers/plans.h                 5922 gpu/sending.h
+     784 gpu/elements.h                   4364 gpu/users.h                      6190 gpu/batch.h
+    1049 gpu/passes.h                     4460 gpu/logprobs.h                   6502 gpu/results.h
+    1926 gpu/list.h                       4612 gpu/short.h                      6785 gpu/canary.h
+    2500 gpu/left.h                       4756 gpu/advance.h
+    2701 gpu/done.h                       5020 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -650,9 +650,11 @@ typedef struct sampi_gpu_args {
 #if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
 #define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
 #define SAMPI_PTX(...)  __asm__ volatile(__VA_ARGS__)
+#define SAMPI_PURE(...) __asm__(__VA_ARGS__) /* for what only computes a value */
 #else
 #define SAMPI_ON_NVIDIA 0
 #define SAMPI_PTX(...)  (void)0
+#define SAMPI_PURE(...) (void)0
 #endif
 
 /* Orders the warp's reads and writes before it and those behind it, as other teams (thread blocks) of the device see
@@ -742,6 +744,32 @@ SAMPI_INLINE uint64_t sampi_gpu_of_lane(uint64_t x, uint32_t from)
         SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(high) : "r"(from));
     }
     return (uint64_t)high << 32 | low;
+}
+
+/* Makes the driver's compiler load what x was read from, although nothing else uses it: it drops such loads. */
+SAMPI_INLINE void sampi_gpu_use(uint32_t x)
+{
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .reg .pred %%seldom;\n\tsetp.eq.u32 %%seldom, %0, 0x9E3779B9;\n\t"
+                  "@%%seldom fence.acq_rel.gpu; }" ::"r"(x)
+                  : "memory");
+    (void)x;
+}
+
+/* Returns the larger number, or NaN if one of them is. */
+SAMPI_INLINE float sampi_gpu_larger(float x, float y)
+{
+    float z = x > y || x != x ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.NaN.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+
+/* Returns x, which was made of an integer's bits, as sampi_gpu_larger takes it: gcc may have it in a register for
+   integers. */
+SAMPI_INLINE float sampi_gpu_typed(float x)
+{
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("mov.b32 %0, %1;" : "=r"(x) : "r"(x));
+    return x;
 }
 
 /* Returns the number of bits that are set. */
@@ -1058,7 +1086,6 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     SAMPI_LANES
     {
         float best = -INFINITY;
-        bool bad = false;
         uint32_t group = first;
         /* nearly all rows are 16-bit without masks or holes: of these twice as much is read at once */
         for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
@@ -1068,31 +1095,24 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
-                float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
-                /* a comparison with NaN is false and leaves the maximum unchanged, so NaN has a flag of its own */
-                bad |= x != x || y != y;
-                x = y > x ? y : x;
-                m[i / 16] = x > m[i / 16] ? x : m[i / 16];
+                const float x = sampi_gpu_typed(sampi_gpu_half(u[i] & 0xFFFF, v.type));
+                const float y = sampi_gpu_typed(sampi_gpu_half(u[i] >> 16, v.type));
+                m[i / 16] = sampi_gpu_larger(sampi_gpu_larger(x, y), m[i / 16]);
             }
             cell[group * SAMPI_WARP + (uint32_t)lane] = m[0];
             cell[(group + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
-            best = m[0] > best ? m[0] : best;
-            best = m[1] > best ? m[1] : best;
+            best = sampi_gpu_larger(sampi_gpu_larger(m[0], m[1]), best);
         }
         for (; group < end; group++) { /* remaining groups, or any other row */
             float x[32], m = -INFINITY;
             sampi_gpu_read(&v, group, lane, x);
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-            {
-                bad |= x[i] != x[i];
-                m = x[i] > m ? x[i] : m;
-            }
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m = sampi_gpu_larger(x[i], m);
             cell[group * SAMPI_WARP + (uint32_t)lane] = m;
-            best = m > best ? m : best;
+            best = sampi_gpu_larger(m, best);
         }
         lane_max[lane] = best;
         top = best > top ? best : top;
-        nan |= bad;
+        nan |= best != best;
     }
     a->team_max[row * a->splits + split] = nan ? NAN : top;
 }
@@ -1356,11 +1376,16 @@ SAMPI_INLINE float sampi_gpu_now(const sampi_gpu_pass *p, uint32_t id, float x)
     return p->n_replay ? sampi_gpu_replay(p->op, p->n_ops, id, x) : p->scaled ? sampi_gpu_scaled(x, p->r) : x;
 }
 
-/* Adds n tokens to the row's list, whose ids are in id [n]. n_list gives each team its own places. */
-static SAMPI_UNCLONED void sampi_gpu_append_ids(const sampi_gpu_args *a, size_t row, const uint32_t *id, uint32_t n)
+/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. Their ids are
+   collected first, one of each lane that has one at a time, so that all lanes then have as many tokens to add. n_list
+   gives each team its own places; past the list's end only the count grows. */
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
+    enum { FULL = SAMPI_GROUP - SAMPI_WARP };
     sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, 0);
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint32_t end = p.end * SAMPI_WARP, *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     const bool weighs = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE, by_score = st->search.by_score;
     const double mean = st->search.mean;
     uint64_t *code = a->code + row * SAMP_GPU_LIST, *weight = a->wide + row * SAMPI_WIDE;
@@ -1369,49 +1394,42 @@ static SAMPI_UNCLONED void sampi_gpu_append_ids(const sampi_gpu_args *a, size_t 
        that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    const uint32_t from = sampi_gpu_add(&st->n_list, n);
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n && from + i < SAMP_GPU_LIST; i += SAMPI_WARP)
-    {
-        const uint32_t to = from + i;
-        const float x = sampi_gpu_element(&p.v, id[i]) + 0.0f, l = sampi_gpu_now(&p, id[i], x);
-        const uint64_t key = sampi_gpu_key(l, id[i]);
-        if (weighs) {
-            code[to] = sampi_gpu_code(by_score, key, p.max, mean);
-            weight[to] = sampi_weight(p.max, l);
-        }
-        item[to].key = key;
-        item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id[i], x) : x;
-        item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id[i], x) : x;
-    }
-}
-
-/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. Their ids are
-   collected first, one of each lane that has one at a time, so that all lanes then have as many tokens to add. */
-static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
-{
-    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
-    const uint32_t end = sampi_gpu_first(a, split + 1) * SAMPI_WARP;
-    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
-    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
-    uint32_t *id = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0), n = 0, at = sampi_gpu_first(a, split) * SAMPI_WARP + lane;
-    uint32_t next = wanted[at];
-    for (; at < end + lane; at += lanes) {
-        uint32_t bits = next, who;
-        next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
-        while ((who = sampi_gpu_vote(bits != 0)) != 0) {
-            if (bits) id[n + sampi_gpu_count_bits(who & before)] = sampi_gpu_wanted_id(&v, at, bits);
-            bits &= bits - 1;
-            n += sampi_gpu_count_bits(who);
-            if (n > SAMPI_GROUP - SAMPI_WARP) {
-                sampi_gpu_join_lanes(); /* all lanes have written */
-                sampi_gpu_append_ids(a, row, id, n);
-                n = 0;
+    uint32_t *ids = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0);
+    uint32_t at = p.first * SAMPI_WARP + lane, bits = wanted[at], who;
+    for (bool more = true; more;) {
+        uint32_t n = 0, next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
+        while (more && n <= FULL) {
+            while (n <= FULL && (who = sampi_gpu_vote(bits != 0)) != 0) {
+                if (bits) ids[n + sampi_gpu_count_bits(who & before)] = sampi_gpu_wanted_id(&p.v, at, bits);
+                bits &= bits - 1;
+                n += sampi_gpu_count_bits(who);
             }
+            if (n > FULL) break; /* the word may have more */
+            at += lanes;
+            more = at < end + lane;
+            bits = next;
+            next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
+        }
+        sampi_gpu_join_lanes(); /* all lanes have written */
+        if (n == 0) return;
+        const uint32_t from = sampi_gpu_add(&st->n_list, n);
+        SAMPI_SIMD()
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n && from + i < SAMP_GPU_LIST; i += SAMPI_WARP)
+        {
+            const uint32_t id = ids[i], to = from + i;
+            const float given = p.v.type == SAMP_F32 ? ((const float *)(const void *)p.v.data)[id]
+                                                     : sampi_gpu_element(&p.v, id);
+            const float x = given + 0.0f, l = sampi_gpu_now(&p, id, x);
+            const uint64_t key = sampi_gpu_key(l, id);
+            if (weighs) {
+                code[to] = sampi_gpu_code(by_score, key, p.max, mean);
+                weight[to] = sampi_weight(p.max, l);
+            }
+            item[to].key = key;
+            item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
+            item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id, x) : x;
         }
     }
-    sampi_gpu_join_lanes();
-    if (n) sampi_gpu_append_ids(a, row, id, n);
 }
 
 /* Adds those elements to the row's histogram instead. */
@@ -4745,8 +4763,11 @@ enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
 
-/* Brings the args (the batch's addresses), the row's state and its job (the chain) into the cache. */
-static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
+/* Brings what a team reads after each fence into the cache: the args (the batch's addresses), the row's state, its job
+   (the chain) and its place. */
+static SAMPI_UNCLONED void sampi_gpu_bring_near(const sampi_gpu_args *a, const sampi_gpu_state *st,
+                                                const sampi_gpu_job *job, uint32_t job_words,
+                                                const sampi_gpu_place *place)
 {
     typedef const uint32_t __attribute__((may_alias)) word;
     SAMPI_SIMD()
@@ -4755,16 +4776,19 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
         const uint32_t at = (uint32_t)lane * SAMPI_GPU_SECTOR;
         uint32_t x[4];
         x[0] = ((word *)(const void *)a)[sampi_gpu_min_of(at, sizeof *a / 4 - 1)];
-        SAMPI_AT_ONCE(1, x);
-        word *state = (word *)(const void *)&a->state[row], *job = (word *)(const void *)sampi_gpu_job_of(a, row);
-        x[1] = state[at + SAMPI_GPU_WORD];
-        x[2] = job[sampi_gpu_min_of(at, (uint32_t)a->job_size / 4 - 1)];
-        x[3] = *(word *)(const void *)&a->place[row];
+        x[1] = ((word *)(const void *)st)[at + SAMPI_GPU_WORD];
+        x[2] = ((word *)(const void *)job)[sampi_gpu_min_of(at, job_words - 1)];
+        x[3] = *(word *)(const void *)place;
         SAMPI_AT_ONCE(4, x);
+        sampi_gpu_use(x[0] ^ x[1] ^ x[2] ^ x[3]);
     }
 }
 #else
-static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
+static void sampi_gpu_bring_near(const sampi_gpu_args *a, const sampi_gpu_state *st, const sampi_gpu_job *job,
+                                 uint32_t job_words, const sampi_gpu_place *place)
+{
+    (void)a, (void)st, (void)job, (void)job_words, (void)place;
+}
 #endif
 
 /* Ends the scan, a row's first pass: returns SAMP_OK if the row is good, else its status. */
@@ -4944,13 +4968,16 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     const sampi_gpu_result *result = &a->result[row];
     uint64_t done = a->done[team];
     sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    const sampi_gpu_place *place = &a->place[row];
+    const uint32_t job_words = (uint32_t)(a->job_size / 4);
     uint32_t waited = 0, epoch = sampi_gpu_look(&st->epoch);
     for (uint32_t next = epoch;; epoch = next) {
         const uint64_t mark = (uint64_t)batch << 32 | (uint32_t)(epoch + 1);
         /* else it did this pass in an earlier launch, and another may advance the row now */
         if ((leads || done != mark) && result->batch == batch) return;
         if (!leads && done != mark) {
-            sampi_gpu_bring_near(a, row);
+            sampi_gpu_bring_near(a, st, job, job_words, place);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
             sampi_gpu_add(&st->arrived, 1);
@@ -4964,7 +4991,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         }
         if (first || (!wait && sampi_gpu_claim(&st->arrived, splits))) {
             if (!first) sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
-            sampi_gpu_bring_near(a, row);
+            sampi_gpu_bring_near(a, st, job, job_words, place);
             sampi_gpu_advance(a, row);
             sampi_gpu_meet(st);
             sampi_gpu_fence(); /* the other teams see the new state before the epoch */

@@ -9,10 +9,12 @@ enum { SAMPI_GPU_WORD = 4, SAMPI_GPU_SECTOR = 8 /* words */ };
 SAMPI_STATIC_ASSERT(offsetof(sampi_gpu_state, n_list) / 4 % SAMPI_GPU_SECTOR != SAMPI_GPU_WORD,
                     "n_list is another word");
 
-/* Brings the args (the batch's addresses), the row's state and its job (the chain) into the cache. After a fence they
-   are not cached, and if they were read where they are needed, their sectors would be waited for one after the other.
-   Each lane reads one word of a sector. */
-static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
+/* Brings what a team reads after each fence into the cache: the args (the batch's addresses), the row's state, its job
+   (the chain) and its place. If these were read where they are needed, their sectors would be waited for one after the
+   other. Each lane reads one word of a sector. */
+static SAMPI_UNCLONED void sampi_gpu_bring_near(const sampi_gpu_args *a, const sampi_gpu_state *st,
+                                                const sampi_gpu_job *job, uint32_t job_words,
+                                                const sampi_gpu_place *place)
 {
     typedef const uint32_t __attribute__((may_alias)) word;
     SAMPI_SIMD()
@@ -21,16 +23,19 @@ static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row)
         const uint32_t at = (uint32_t)lane * SAMPI_GPU_SECTOR;
         uint32_t x[4];
         x[0] = ((word *)(const void *)a)[sampi_gpu_min_of(at, sizeof *a / 4 - 1)];
-        SAMPI_AT_ONCE(1, x);
-        word *state = (word *)(const void *)&a->state[row], *job = (word *)(const void *)sampi_gpu_job_of(a, row);
-        x[1] = state[at + SAMPI_GPU_WORD];
-        x[2] = job[sampi_gpu_min_of(at, (uint32_t)a->job_size / 4 - 1)];
-        x[3] = *(word *)(const void *)&a->place[row];
+        x[1] = ((word *)(const void *)st)[at + SAMPI_GPU_WORD];
+        x[2] = ((word *)(const void *)job)[sampi_gpu_min_of(at, job_words - 1)];
+        x[3] = *(word *)(const void *)place;
         SAMPI_AT_ONCE(4, x);
+        sampi_gpu_use(x[0] ^ x[1] ^ x[2] ^ x[3]);
     }
 }
 #else
-static void sampi_gpu_bring_near(const sampi_gpu_args *a, size_t row) { (void)a, (void)row; }
+static void sampi_gpu_bring_near(const sampi_gpu_args *a, const sampi_gpu_state *st, const sampi_gpu_job *job,
+                                 uint32_t job_words, const sampi_gpu_place *place)
+{
+    (void)a, (void)st, (void)job, (void)job_words, (void)place;
+}
 #endif
 
 /* Ends the scan, a row's first pass: returns SAMP_OK if the row is good, else its status. It begins the state: maximum,
@@ -225,13 +230,16 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     const sampi_gpu_result *result = &a->result[row];
     uint64_t done = a->done[team];
     sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    const sampi_gpu_place *place = &a->place[row];
+    const uint32_t job_words = (uint32_t)(a->job_size / 4);
     uint32_t waited = 0, epoch = sampi_gpu_look(&st->epoch);
     for (uint32_t next = epoch;; epoch = next) {
         const uint64_t mark = (uint64_t)batch << 32 | (uint32_t)(epoch + 1);
         /* else it did this pass in an earlier launch, and another may advance the row now */
         if ((leads || done != mark) && result->batch == batch) return;
         if (!leads && done != mark) {
-            sampi_gpu_bring_near(a, row);
+            sampi_gpu_bring_near(a, st, job, job_words, place);
             sampi_gpu_walk(a, row, split);
             sampi_gpu_fence(); /* other teams see parts, lists and histograms before this arrival */
             sampi_gpu_add(&st->arrived, 1);
@@ -245,7 +253,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         }
         if (first || (!wait && sampi_gpu_claim(&st->arrived, splits))) {
             if (!first) sampi_gpu_fence(); /* the other teams' results are read only after the last arrival */
-            sampi_gpu_bring_near(a, row);
+            sampi_gpu_bring_near(a, st, job, job_words, place);
             sampi_gpu_advance(a, row);
             sampi_gpu_meet(st);
             sampi_gpu_fence(); /* the other teams see the new state before the epoch */

@@ -52,7 +52,6 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     SAMPI_LANES
     {
         float best = -INFINITY;
-        bool bad = false;
         uint32_t group = first;
         /* nearly all rows are 16-bit without masks or holes: of these twice as much is read at once */
         for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
@@ -62,31 +61,24 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
-                float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
-                /* a comparison with NaN is false and leaves the maximum unchanged, so NaN has a flag of its own */
-                bad |= x != x || y != y;
-                x = y > x ? y : x;
-                m[i / 16] = x > m[i / 16] ? x : m[i / 16];
+                const float x = sampi_gpu_typed(sampi_gpu_half(u[i] & 0xFFFF, v.type));
+                const float y = sampi_gpu_typed(sampi_gpu_half(u[i] >> 16, v.type));
+                m[i / 16] = sampi_gpu_larger(sampi_gpu_larger(x, y), m[i / 16]);
             }
             cell[group * SAMPI_WARP + (uint32_t)lane] = m[0];
             cell[(group + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
-            best = m[0] > best ? m[0] : best;
-            best = m[1] > best ? m[1] : best;
+            best = sampi_gpu_larger(sampi_gpu_larger(m[0], m[1]), best);
         }
         for (; group < end; group++) { /* remaining groups, or any other row */
             float x[32], m = -INFINITY;
             sampi_gpu_read(&v, group, lane, x);
-            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-            {
-                bad |= x[i] != x[i];
-                m = x[i] > m ? x[i] : m;
-            }
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m = sampi_gpu_larger(x[i], m);
             cell[group * SAMPI_WARP + (uint32_t)lane] = m;
-            best = m > best ? m : best;
+            best = sampi_gpu_larger(m, best);
         }
         lane_max[lane] = best;
         top = best > top ? best : top;
-        nan |= bad;
+        nan |= best != best;
     }
     a->team_max[row * a->splits + split] = nan ? NAN : top;
 }
@@ -368,13 +360,20 @@ SAMPI_INLINE float sampi_gpu_now(const sampi_gpu_pass *p, uint32_t id, float x)
     return p->n_replay ? sampi_gpu_replay(p->op, p->n_ops, id, x) : p->scaled ? sampi_gpu_scaled(x, p->r) : x;
 }
 
-/* Adds n tokens to the row's list, whose ids are in id [n]. n_list gives each team its own places. Past the list's end
-   only the count grows. Tokens of a bucket get their codes and weights too. An item's two older logits (at_order, at_p)
-   are computed here from the row, because no list existed when the samplers ran that they belong to. */
-static SAMPI_UNCLONED void sampi_gpu_append_ids(const sampi_gpu_args *a, size_t row, const uint32_t *id, uint32_t n)
+/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. Their ids are
+   collected first, one of each lane that has one at a time, so that all lanes then have as many tokens to add. n_list
+   gives each team its own places; past the list's end only the count grows. The logits are read again, because they are
+   few, and a cell's logits at three times would not fit the registers. Tokens of a bucket get their codes and weights
+   too. An item's two older logits (at_order, at_p) are computed here from the row, because no list existed when the
+   samplers ran that they belong to. A pass calls it after its own loop: lanes that added elements inside the loop would
+   separate there, and run the rest of it one after the other. */
+static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
+    enum { FULL = SAMPI_GROUP - SAMPI_WARP };
     sampi_gpu_state *st = &a->state[row];
-    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, 0);
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint32_t end = p.end * SAMPI_WARP, *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     const bool weighs = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE, by_score = st->search.by_score;
     const double mean = st->search.mean;
     uint64_t *code = a->code + row * SAMP_GPU_LIST, *weight = a->wide + row * SAMPI_WIDE;
@@ -383,52 +382,42 @@ static SAMPI_UNCLONED void sampi_gpu_append_ids(const sampi_gpu_args *a, size_t 
        that number + 1 when a sampler last set p; 0: no sampler did, and at_order or at_p of the items has no meaning */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    const uint32_t from = sampi_gpu_add(&st->n_list, n);
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n && from + i < SAMP_GPU_LIST; i += SAMPI_WARP)
-    {
-        const uint32_t to = from + i;
-        const float x = sampi_gpu_element(&p.v, id[i]) + 0.0f, l = sampi_gpu_now(&p, id[i], x);
-        const uint64_t key = sampi_gpu_key(l, id[i]);
-        if (weighs) {
-            code[to] = sampi_gpu_code(by_score, key, p.max, mean);
-            weight[to] = sampi_weight(p.max, l);
-        }
-        item[to].key = key;
-        item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id[i], x) : x;
-        item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id[i], x) : x;
-    }
-}
-
-/* Adds elements of a team's cells to the row's list: those whose bits a pass has written to `wanted`. Their ids are
-   collected first, one of each lane that has one at a time, so that all lanes then have as many tokens to add. The logits
-   are read again, because they are few, and a cell's logits at three times would not fit the registers. A pass calls it
-   after its own loop: lanes that added elements inside the loop would separate there, and run the rest of it one after
-   the other. */
-static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size_t row, uint32_t split)
-{
-    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
-    const uint32_t end = sampi_gpu_first(a, split + 1) * SAMPI_WARP;
-    const uint32_t *wanted = a->wanted + row * a->groups * SAMPI_WARP;
-    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
-    uint32_t *id = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0), n = 0, at = sampi_gpu_first(a, split) * SAMPI_WARP + lane;
-    uint32_t next = wanted[at];
-    for (; at < end + lane; at += lanes) {
-        uint32_t bits = next, who;
-        next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
-        while ((who = sampi_gpu_vote(bits != 0)) != 0) {
-            if (bits) id[n + sampi_gpu_count_bits(who & before)] = sampi_gpu_wanted_id(&v, at, bits);
-            bits &= bits - 1;
-            n += sampi_gpu_count_bits(who);
-            if (n > SAMPI_GROUP - SAMPI_WARP) {
-                sampi_gpu_join_lanes(); /* all lanes have written */
-                sampi_gpu_append_ids(a, row, id, n);
-                n = 0;
+    uint32_t *ids = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0);
+    uint32_t at = p.first * SAMPI_WARP + lane, bits = wanted[at], who;
+    for (bool more = true; more;) {
+        uint32_t n = 0, next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
+        while (more && n <= FULL) {
+            while (n <= FULL && (who = sampi_gpu_vote(bits != 0)) != 0) {
+                if (bits) ids[n + sampi_gpu_count_bits(who & before)] = sampi_gpu_wanted_id(&p.v, at, bits);
+                bits &= bits - 1;
+                n += sampi_gpu_count_bits(who);
             }
+            if (n > FULL) break; /* the word may have more */
+            at += lanes;
+            more = at < end + lane;
+            bits = next;
+            next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
+        }
+        sampi_gpu_join_lanes(); /* all lanes have written */
+        if (n == 0) return;
+        const uint32_t from = sampi_gpu_add(&st->n_list, n);
+        SAMPI_SIMD()
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n && from + i < SAMP_GPU_LIST; i += SAMPI_WARP)
+        {
+            const uint32_t id = ids[i], to = from + i;
+            const float given = p.v.type == SAMP_F32 ? ((const float *)(const void *)p.v.data)[id]
+                                                     : sampi_gpu_element(&p.v, id);
+            const float x = given + 0.0f, l = sampi_gpu_now(&p, id, x);
+            const uint64_t key = sampi_gpu_key(l, id);
+            if (weighs) {
+                code[to] = sampi_gpu_code(by_score, key, p.max, mean);
+                weight[to] = sampi_weight(p.max, l);
+            }
+            item[to].key = key;
+            item[to].at_order = order_at == p.n_ops ? l : order_at ? sampi_gpu_replay(p.op, order_at, id, x) : x;
+            item[to].at_p = p_at == p.n_ops ? l : p_at ? sampi_gpu_replay(p.op, p_at, id, x) : x;
         }
     }
-    sampi_gpu_join_lanes();
-    if (n) sampi_gpu_append_ids(a, row, id, n);
 }
 
 /* Adds those elements to the row's histogram instead. */

@@ -10,9 +10,11 @@
 #if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
 #define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
 #define SAMPI_PTX(...)  __asm__ volatile(__VA_ARGS__)
+#define SAMPI_PURE(...) __asm__(__VA_ARGS__) /* for what only computes a value */
 #else
 #define SAMPI_ON_NVIDIA 0
 #define SAMPI_PTX(...)  (void)0
+#define SAMPI_PURE(...) (void)0
 #endif
 
 /* Orders the warp's reads and writes before it and those behind it, as other teams (thread blocks) of the device see
@@ -106,6 +108,33 @@ SAMPI_INLINE uint64_t sampi_gpu_of_lane(uint64_t x, uint32_t from)
         SAMPI_PTX("shfl.sync.idx.b32 %0, %0, %1, 31, 0xffffffff;" : "+r"(high) : "r"(from));
     }
     return (uint64_t)high << 32 | low;
+}
+
+/* Makes the driver's compiler load what x was read from, although nothing else uses it: it drops such loads. The fence
+   is there for its sake, and only run if x is that one number. In C: nothing. */
+SAMPI_INLINE void sampi_gpu_use(uint32_t x)
+{
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .reg .pred %%seldom;\n\tsetp.eq.u32 %%seldom, %0, 0x9E3779B9;\n\t"
+                  "@%%seldom fence.acq_rel.gpu; }" ::"r"(x)
+                  : "memory");
+    (void)x;
+}
+
+/* Returns the larger number, or NaN if one of them is. */
+SAMPI_INLINE float sampi_gpu_larger(float x, float y)
+{
+    float z = x > y || x != x ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.NaN.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+
+/* Returns x, which was made of an integer's bits, as sampi_gpu_larger takes it: gcc may have it in a register for
+   integers. */
+SAMPI_INLINE float sampi_gpu_typed(float x)
+{
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("mov.b32 %0, %1;" : "=r"(x) : "r"(x));
+    return x;
 }
 
 /* Returns the number of bits that are set. For AMD's devices it must not be the builtin: gcc 12 writes an instruction

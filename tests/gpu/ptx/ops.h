@@ -101,6 +101,10 @@
     INTEGER(X, s64) \
     FLOATING(X, f32) \
     FLOATING(X, f64) \
+    X(max_nan_f32, "max.NaN.f32", 2, \
+      VALUE_f32(A) != VALUE_f32(A)   ? BITS_f32(VALUE_f32(A)) \
+      : VALUE_f32(B) != VALUE_f32(B) ? BITS_f32(VALUE_f32(B)) \
+                                     : BITS_f32(-least_f32(-VALUE_f32(A), -VALUE_f32(B)))) \
     X(neg_f32, "neg.f32", 1, A ^ 0x80000000u) \
     X(neg_f64, "neg.f64", 1, A ^ (u64)1 << 63) \
     X(abs_f32, "abs.f32", 1, A & 0x7FFFFFFF) \
