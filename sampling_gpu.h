@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2824 gpu/prefix.h                     5238 gpu/device.h
-     152 gpu/api.h                        3161 gpu/choosing.h                   5499 gpu/contexts.h
-     304 gpu/switches.h                   3249 gpu/ending.h                     5667 gpu/steps.h
-     370 gpu/records.h                    3399 gpu/answers.h                    5757 gpu/where.h
-     645 gpu/ptx.h                        4102 samplers/plans.h                 5922 gpu/sending.h
-     784 gpu/elements.h                   4364 gpu/users.h                      6190 gpu/batch.h
-    1049 gpu/passes.h                     4460 gpu/logprobs.h                   6502 gpu/results.h
-    1926 gpu/list.h                       4612 gpu/short.h                      6785 gpu/canary.h
-    2500 gpu/left.h                       4756 gpu/advance.h
-    2701 gpu/done.h                       5020 gpu/shapes.h
+       2 gpu/opening.h                    2838 gpu/prefix.h                     5253 gpu/device.h
+     152 gpu/api.h                        3176 gpu/choosing.h                   5514 gpu/contexts.h
+     304 gpu/switches.h                   3264 gpu/ending.h                     5682 gpu/steps.h
+     370 gpu/records.h                    3414 gpu/answers.h                    5772 gpu/where.h
+     645 gpu/ptx.h                        4117 samplers/plans.h                 5937 gpu/sending.h
+     784 gpu/elements.h                   4379 gpu/users.h                      6205 gpu/batch.h
+    1056 gpu/passes.h                     4475 gpu/logprobs.h                   6517 gpu/results.h
+    1933 gpu/list.h                       4627 gpu/short.h                      6800 gpu/canary.h
+    2514 gpu/left.h                       4771 gpu/advance.h
+    2715 gpu/done.h                       5035 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -360,7 +360,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
-#define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
+#define SAMPI_BUCKETS 1024                                            /* buckets of a histogram of a row */
 #define SAMPI_GROUPS_MANY 3 /* from so many groups on a team sums a histogram in its own memory */
 #define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
@@ -696,13 +696,13 @@ static uint32_t sampi_gpu_peek(uint32_t *x)
     return value;
 }
 
-/* Returns 16 KB of memory of the team alone, on its multiprocessor, where its atomics are faster than in the memory
-   that teams share. */
+/* Returns 8 KB of memory of the team alone, on its multiprocessor, where its atomics are faster than in the memory that
+   teams share. */
 static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
 {
     uint64_t at = 0;
     if (SAMPI_ON_NVIDIA)
-        SAMPI_PTX("{ .shared .align 16 .b8 sampi_near[16384];\n\tcvta.shared.u64 %0, sampi_near; }" : "=r"(at));
+        SAMPI_PTX("{ .shared .align 16 .b8 sampi_near[8192];\n\tcvta.shared.u64 %0, sampi_near; }" : "=r"(at));
     return (uint32_t *)(uintptr_t)at;
 }
 
@@ -950,13 +950,20 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 /* Returns the bucket of a code in [lo, hi]. */
 #define SAMPI_EVEN 64
 
+/* Returns the place of a distance of x / 64 nats among the even buckets. */
+SAMPI_INLINE double sampi_gpu_even(double x)
+{
+    const double y = fma(x, 0.25, 576.0); /* the same from x = 768 on */
+    return x < y ? x : y;
+}
+
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN)
         return sampi_gpu_min_of((uint32_t)((code - search->lo) >> search->shift), SAMPI_FINE - 1);
     /* both are distances in nats: a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
-    const double x = 64.0 * (search->by_score ? score : distance);
+    const double x = sampi_gpu_even(64.0 * (search->by_score ? score : distance));
     return x < SAMPI_BUCKETS ? sampi_gpu_min_of((uint32_t)(int32_t)x, SAMPI_BUCKETS - 1) : SAMPI_BUCKETS - 1;
 }
 
@@ -1724,7 +1731,7 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
-        SAMPI_OF_QUARTER e.d[k] = e.d[k] * -64.0;
+        SAMPI_OF_QUARTER e.d[k] = sampi_gpu_even(e.d[k] * -64.0);
         SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
         if (own) {
@@ -2246,12 +2253,9 @@ static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y,
     }
 }
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
-   UINT64_MAX, which is not a token's code, if no code does. */
-static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count,
-                                               uint64_t *upto)
+/* Adds a token to the weight of each of n <= SAMPI_GPU_FEW codes; fills both arrays up to SAMPI_GPU_FEW. */
+static SAMPI_CALLED void sampi_gpu_few_begin(uint64_t *code, uint64_t *w, uint32_t n)
 {
-    uint64_t end = UINT64_MAX;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
@@ -2260,7 +2264,14 @@ static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint
         else
             code[i] = UINT64_MAX, w[i] = 0;
     }
-    sampi_gpu_pairs(code, w, (n + 7) & ~(uint32_t)7, upto);
+}
+
+/* Returns the smallest of these codes such that the tokens up to it have at least the mass and the number, by the sums
+   `upto` of sampi_gpu_pairs; UINT64_MAX, which is not a token's code, if no code does. */
+static SAMPI_CALLED uint64_t sampi_gpu_few_end(const uint64_t *code, uint64_t *w, uint64_t mass, uint64_t count,
+                                               const uint64_t *upto)
+{
+    uint64_t end = UINT64_MAX;
     SAMPI_SIMD(reduction(min : end))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
@@ -2428,8 +2439,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi, uint64_t mass,
                                    uint64_t count)
 {
-    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
-    uint64_t before = 0, n_in = n;
+    uint64_t *few = h->code, *few_w = h->wide, *upto = sampi_gpu_spare(h), before = 0, n_in = n;
     while (lo < hi && n_in > SAMPI_GPU_FEW) {
         const uint32_t shift = sampi_gpu_count_codes(h, n, lo, hi);
         const uint32_t bucket = sampi_gpu_end_bucket(h, SAMPI_FINE, true, &mass, &count, &before);
@@ -2440,9 +2450,13 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
         sampi_gpu_meet(h->st); /* all lanes have read the bucket */
     }
     if (n_in > SAMPI_GPU_FEW) return hi; /* these tokens share one code */
-    uint64_t *few = sampi_gpu_spare(h), *few_w = few + SAMPI_GPU_FEW;
-    sampi_gpu_take_few(h, n, lo, hi, few, few_w);
-    return sampi_gpu_few_end(few, few_w, (uint32_t)n_in, mass, count, few_w + SAMPI_GPU_FEW);
+    if (n > SAMPI_GPU_FEW) {
+        few = upto, few_w = few + SAMPI_GPU_FEW, upto = few_w + SAMPI_GPU_FEW;
+        sampi_gpu_take_few(h, n, lo, hi, few, few_w);
+    }
+    sampi_gpu_few_begin(few, few_w, (uint32_t)n_in);
+    sampi_gpu_pairs(few, few_w, ((uint32_t)n_in + 7) & ~(uint32_t)7, upto);
+    return sampi_gpu_few_end(few, few_w, mass, count, upto);
 }
 
 /* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */
@@ -2937,7 +2951,8 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
         return start < hi - lo ? lo + start : hi;
     }
     if (bucket == 0) return lo;
-    const float near_ = (float)sampi_add_to_product64((double)bucket / -64.0, (double)max);
+    const double x = bucket < 768 ? (double)bucket : ((double)bucket - 576.0) * 4.0; /* as in sampi_gpu_even */
+    const float near_ = (float)sampi_add_to_product64(x / -64.0, (double)max);
     if (!search->by_score && near_ > -FLT_MAX) {
         const uint64_t last = ~sampi_gpu_key(near_ + 0.0f, 0) + ((uint64_t)(SAMPI_WARP / 2) << 32);
         const uint64_t found = sampi_gpu_first_of_bucket(search, max, bucket, last);

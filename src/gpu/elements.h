@@ -192,9 +192,17 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 }
 
 /* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
-   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat. A
+   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat, and of
+   1/16 from 12 nats on: at 28 a weight is 0. A
    broken kernel's numbers do not lead out of the array, because the trial of a device (gpu/canary.h) must survive. */
 #define SAMPI_EVEN 64
+
+/* Returns the place of a distance of x / 64 nats among the even buckets. */
+SAMPI_INLINE double sampi_gpu_even(double x)
+{
+    const double y = fma(x, 0.25, 576.0); /* the same from x = 768 on */
+    return x < y ? x : y;
+}
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
@@ -202,7 +210,7 @@ SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max
         return sampi_gpu_min_of((uint32_t)((code - search->lo) >> search->shift), SAMPI_FINE - 1);
     /* both are distances in nats: a score from 0, a logit from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
-    const double x = 64.0 * (search->by_score ? score : distance);
+    const double x = sampi_gpu_even(64.0 * (search->by_score ? score : distance));
     return x < SAMPI_BUCKETS ? sampi_gpu_min_of((uint32_t)(int32_t)x, SAMPI_BUCKETS - 1) : SAMPI_BUCKETS - 1;
 }
 

@@ -349,13 +349,9 @@ static SAMPI_UNCLONED void sampi_gpu_pairs(const uint64_t *x, const uint64_t *y,
     }
 }
 
-/* Returns the smallest of n <= SAMPI_GPU_FEW codes such that the tokens up to it have at least the mass and the number;
-   UINT64_MAX, which is not a token's code, if no code does. Both arrays are filled up to SAMPI_GPU_FEW; upto
-   [SAMPI_GPU_FEW] is scratch. */
-static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint32_t n, uint64_t mass, uint64_t count,
-                                               uint64_t *upto)
+/* Adds a token to the weight of each of n <= SAMPI_GPU_FEW codes; fills both arrays up to SAMPI_GPU_FEW. */
+static SAMPI_CALLED void sampi_gpu_few_begin(uint64_t *code, uint64_t *w, uint32_t n)
 {
-    uint64_t end = UINT64_MAX;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
@@ -364,7 +360,14 @@ static SAMPI_CALLED uint64_t sampi_gpu_few_end(uint64_t *code, uint64_t *w, uint
         else
             code[i] = UINT64_MAX, w[i] = 0;
     }
-    sampi_gpu_pairs(code, w, (n + 7) & ~(uint32_t)7, upto);
+}
+
+/* Returns the smallest of these codes such that the tokens up to it have at least the mass and the number, by the sums
+   `upto` of sampi_gpu_pairs; UINT64_MAX, which is not a token's code, if no code does. The weights are as before. */
+static SAMPI_CALLED uint64_t sampi_gpu_few_end(const uint64_t *code, uint64_t *w, uint64_t mass, uint64_t count,
+                                               const uint64_t *upto)
+{
+    uint64_t end = UINT64_MAX;
     SAMPI_SIMD(reduction(min : end))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GPU_FEW; i += SAMPI_WARP)
     {
@@ -542,8 +545,7 @@ static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi, uint64_t mass,
                                    uint64_t count)
 {
-    if (n <= SAMPI_GPU_FEW) return sampi_gpu_few_end(h->code, h->wide, n, mass, count, sampi_gpu_spare(h));
-    uint64_t before = 0, n_in = n;
+    uint64_t *few = h->code, *few_w = h->wide, *upto = sampi_gpu_spare(h), before = 0, n_in = n;
     while (lo < hi && n_in > SAMPI_GPU_FEW) {
         const uint32_t shift = sampi_gpu_count_codes(h, n, lo, hi);
         const uint32_t bucket = sampi_gpu_end_bucket(h, SAMPI_FINE, true, &mass, &count, &before);
@@ -554,9 +556,13 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
         sampi_gpu_meet(h->st); /* all lanes have read the bucket */
     }
     if (n_in > SAMPI_GPU_FEW) return hi; /* these tokens share one code */
-    uint64_t *few = sampi_gpu_spare(h), *few_w = few + SAMPI_GPU_FEW;
-    sampi_gpu_take_few(h, n, lo, hi, few, few_w);
-    return sampi_gpu_few_end(few, few_w, (uint32_t)n_in, mass, count, few_w + SAMPI_GPU_FEW);
+    if (n > SAMPI_GPU_FEW) {
+        few = upto, few_w = few + SAMPI_GPU_FEW, upto = few_w + SAMPI_GPU_FEW;
+        sampi_gpu_take_few(h, n, lo, hi, few, few_w);
+    }
+    sampi_gpu_few_begin(few, few_w, (uint32_t)n_in);
+    sampi_gpu_pairs(few, few_w, ((uint32_t)n_in + 7) & ~(uint32_t)7, upto);
+    return sampi_gpu_few_end(few, few_w, mass, count, upto);
 }
 
 /* Writes the ids of the list's tokens as codes, and their envelopes as weights; returns the sum of the envelopes. */

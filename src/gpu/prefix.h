@@ -123,7 +123,8 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
         return start < hi - lo ? lo + start : hi;
     }
     if (bucket == 0) return lo;
-    const float near_ = (float)sampi_add_to_product64((double)bucket / -64.0, (double)max);
+    const double x = bucket < 768 ? (double)bucket : ((double)bucket - 576.0) * 4.0; /* as in sampi_gpu_even */
+    const float near_ = (float)sampi_add_to_product64(x / -64.0, (double)max);
     if (!search->by_score && near_ > -FLT_MAX) {
         const uint64_t last = ~sampi_gpu_key(near_ + 0.0f, 0) + ((uint64_t)(SAMPI_WARP / 2) << 32);
         const uint64_t found = sampi_gpu_first_of_bucket(search, max, bucket, last);

@@ -60,13 +60,13 @@ static uint32_t sampi_gpu_peek(uint32_t *x)
     return value;
 }
 
-/* Returns 16 KB of memory of the team alone, on its multiprocessor, where its atomics are faster than in the memory that
+/* Returns 8 KB of memory of the team alone, on its multiprocessor, where its atomics are faster than in the memory that
    teams share. It is not kept from one pass to the next. In C: NULL, there is none. */
 static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
 {
     uint64_t at = 0;
     if (SAMPI_ON_NVIDIA)
-        SAMPI_PTX("{ .shared .align 16 .b8 sampi_near[16384];\n\tcvta.shared.u64 %0, sampi_near; }" : "=r"(at));
+        SAMPI_PTX("{ .shared .align 16 .b8 sampi_near[8192];\n\tcvta.shared.u64 %0, sampi_near; }" : "=r"(at));
     return (uint32_t *)(uintptr_t)at;
 }
 

@@ -66,7 +66,7 @@
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* most samplers of a chain */
 #define SAMPI_RULES   1024                                            /* most changed logits of a row */
-#define SAMPI_BUCKETS 2048                                            /* buckets of a histogram of a row */
+#define SAMPI_BUCKETS 1024                                            /* buckets of a histogram of a row */
 #define SAMPI_GROUPS_MANY 3 /* from so many groups on a team sums a histogram in its own memory */
 #define SAMPI_FINE    512                                             /* buckets of a part of a row */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of the list made with sums */
