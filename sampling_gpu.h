@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2838 gpu/prefix.h                     5253 gpu/device.h
-     152 gpu/api.h                        3176 gpu/choosing.h                   5514 gpu/contexts.h
-     304 gpu/switches.h                   3264 gpu/ending.h                     5682 gpu/steps.h
-     370 gpu/records.h                    3414 gpu/answers.h                    5772 gpu/where.h
-     645 gpu/ptx.h                        4117 samplers/plans.h                 5937 gpu/sending.h
-     784 gpu/elements.h                   4379 gpu/users.h                      6205 gpu/batch.h
-    1056 gpu/passes.h                     4475 gpu/logprobs.h                   6517 gpu/results.h
-    1933 gpu/list.h                       4627 gpu/short.h                      6800 gpu/canary.h
-    2514 gpu/left.h                       4771 gpu/advance.h
-    2715 gpu/done.h                       5035 gpu/shapes.h
+       2 gpu/opening.h                    2899 gpu/prefix.h                     5314 gpu/device.h
+     152 gpu/api.h                        3237 gpu/choosing.h                   5575 gpu/contexts.h
+     304 gpu/switches.h                   3325 gpu/ending.h                     5743 gpu/steps.h
+     370 gpu/records.h                    3475 gpu/answers.h                    5833 gpu/where.h
+     645 gpu/ptx.h                        4178 samplers/plans.h                 5998 gpu/sending.h
+     832 gpu/elements.h                   4440 gpu/users.h                      6266 gpu/batch.h
+    1103 gpu/passes.h                     4536 gpu/logprobs.h                   6578 gpu/results.h
+    1989 gpu/list.h                       4688 gpu/short.h                      6861 gpu/canary.h
+    2575 gpu/left.h                       4832 gpu/advance.h
+    2776 gpu/done.h                       5096 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -706,6 +706,28 @@ static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
     return (uint32_t *)(uintptr_t)at;
 }
 
+/* Adds to a word of that memory; returns its old value. gcc's own atomic would pass the value on between lanes, for
+   which all of them must be there. */
+SAMPI_INLINE uint32_t sampi_gpu_near_add(uint32_t *x, uint32_t y)
+{
+    uint32_t old = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("atom.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(x), "r"(y) : "memory");
+    else
+        old = __atomic_fetch_add(x, y, __ATOMIC_RELAXED);
+    return old;
+}
+
+/* The same without the old value, for a y that is often 0. */
+SAMPI_INLINE void sampi_gpu_near_add_some(uint32_t *x, uint32_t y)
+{
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .reg .pred %%some;\n\tsetp.ne.u32 %%some, %1, 0;\n\t@%%some atom.add.u32 _, [%0], %1; }" ::"r"(x), "r"(y)
+                  : "memory");
+    else
+        __atomic_fetch_add(x, y, __ATOMIC_RELAXED);
+}
+
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
 SAMPI_INLINE void sampi_gpu_join_lanes(void)
 {
@@ -761,6 +783,32 @@ SAMPI_INLINE float sampi_gpu_larger(float x, float y)
 {
     float z = x > y || x != x ? x : y;
     if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.NaN.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+
+/* Return the smaller and the larger of two numbers, neither of them NaN, each in one instruction. */
+SAMPI_INLINE float sampi_gpu_minf(float x, float y)
+{
+    float z = x < y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+SAMPI_INLINE float sampi_gpu_maxf(float x, float y)
+{
+    float z = x > y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+SAMPI_INLINE double sampi_gpu_min(double x, double y)
+{
+    double z = x < y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+SAMPI_INLINE double sampi_gpu_max(double x, double y)
+{
+    double z = x > y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
     return z;
 }
 
@@ -953,8 +1001,7 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 /* Returns the place of a distance of x / 64 nats among the even buckets. */
 SAMPI_INLINE double sampi_gpu_even(double x)
 {
-    const double y = fma(x, 0.25, 576.0); /* the same from x = 768 on */
-    return x < y ? x : y;
+    return sampi_gpu_min(x, fma(x, 0.25, 576.0)); /* the two are the same at x = 768 */
 }
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
@@ -1174,13 +1221,8 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
 /* Hides from gcc's device compiler where a value comes from. */
 #define SAMPI_HIDE(x) SAMPI_AT_ONCE(1, &(x))
 
-/* Returns sampi_finite, by selections. */
-SAMPI_INLINE float sampi_gpu_finite(float x)
-{
-    x = x > FLT_MAX ? FLT_MAX : x;
-    SAMPI_HIDE(x);
-    return x < -FLT_MAX ? -FLT_MAX : x;
-}
+/* Returns sampi_finite of a number, without a branch. */
+SAMPI_INLINE float sampi_gpu_finite(float x) { return sampi_gpu_minf(sampi_gpu_maxf(x, -FLT_MAX), FLT_MAX); }
 
 /* Returns a logit times a temperature's factor; a masked logit (-inf) stays masked. */
 SAMPI_INLINE float sampi_gpu_scaled(float l, float r)
@@ -1460,10 +1502,13 @@ static SAMPI_UNCLONED void sampi_gpu_divide_wanted(const sampi_gpu_args *a, size
 SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
 {
     double s[SAMPI_QUARTER], f[SAMPI_QUARTER], e[SAMPI_QUARTER];
-    SAMPI_OF_QUARTER of->d[k] = (double)of->l[k] - (double)max;
-    SAMPI_OF_QUARTER of->d[k] = of->d[k] > -700.0 ? of->d[k] : -700.0;
+    uint64_t power[SAMPI_QUARTER];
+    SAMPI_OF_QUARTER of->d[k] = (double)of->l[k];
+    SAMPI_OF_QUARTER of->d[k] -= (double)max;
+    SAMPI_OF_QUARTER of->d[k] = sampi_gpu_max(of->d[k], -700.0);
     SAMPI_OF_QUARTER s[k] = fma(of->d[k], SAMPI_LOG2E, SAMPI_SHIFT);
-    SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, -(s[k] - SAMPI_SHIFT));
+    SAMPI_OF_QUARTER f[k] = SAMPI_SHIFT - s[k];
+    SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, f[k]);
     SAMPI_OF_QUARTER e[k] = fma(SAMPI_E8, f[k], SAMPI_E7);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E6);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E5);
@@ -1472,7 +1517,9 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E2);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E1);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], 1.0);
-    SAMPI_OF_QUARTER e[k] *= sampi_from_bits((sampi_bits(s[k]) + 1023 + 40) << 52);
+    SAMPI_OF_QUARTER power[k] = sampi_bits(s[k]) + 1023 + 40;
+    SAMPI_OF_QUARTER power[k] <<= 52;
+    SAMPI_OF_QUARTER e[k] *= sampi_from_bits(power[k]);
     SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
 }
 
@@ -1490,14 +1537,19 @@ SAMPI_INLINE uint64_t sampi_gpu_weighted(const sampi_gpu_eight *e)
 SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q)
 {
     float x[SAMPI_QUARTER], y[SAMPI_QUARTER];
-    uint32_t i[SAMPI_QUARTER], sum = 0;
-    SAMPI_OF_QUARTER x[k] = sampi_octaves(max, l[k]);
-    SAMPI_OF_QUARTER y[k] = x[k] < SAMPI_FAR ? x[k] : 0.0f;
-    SAMPI_AT_ONCE(8, x);
-    SAMPI_AT_ONCE(8, y);
+    uint32_t i[SAMPI_QUARTER], n[SAMPI_QUARTER], sum = 0;
+    SAMPI_OF_QUARTER x[k] = max - l[k]; /* these two are sampi_octaves */
+    SAMPI_OF_QUARTER x[k] *= SAMPI_ENVELOPE_UNIT;
+    SAMPI_OF_QUARTER y[k] = sampi_gpu_minf(x[k], SAMPI_FAR);
     SAMPI_OF_QUARTER i[k] = (uint32_t)(int32_t)y[k];
-    SAMPI_OF_QUARTER q[k] = (((uint32_t)1 << 26) - 1 - (i[k] & 0x1FFFFFFu)) >> (i[k] >> 25 < 31 ? i[k] >> 25 : 31);
-    SAMPI_OF_QUARTER q[k] = (q[k] + 1) & (0 - (uint32_t)(x[k] < SAMPI_FAR));
+    SAMPI_OF_QUARTER n[k] = i[k] >> 25;
+    SAMPI_OF_QUARTER n[k] = sampi_gpu_min_of(n[k], 31);
+    SAMPI_OF_QUARTER i[k] &= 0x1FFFFFFu;
+    SAMPI_OF_QUARTER i[k] = ((uint32_t)1 << 26) - 1 - i[k];
+    SAMPI_OF_QUARTER i[k] >>= n[k];
+    SAMPI_OF_QUARTER i[k]++;
+    SAMPI_OF_QUARTER n[k] = 0 - (uint32_t)(x[k] < SAMPI_FAR);
+    SAMPI_OF_QUARTER q[k] = i[k] & n[k];
     SAMPI_OF_QUARTER sum += q[k];
     return sum;
 }
@@ -1735,13 +1787,12 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
         SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
         if (own) {
-            uint32_t old[SAMPI_QUARTER];
-            SAMPI_OF_QUARTER old[k] = __atomic_fetch_add(&own[at[k]], (uint32_t)w[k], __ATOMIC_RELAXED);
-            SAMPI_OF_QUARTER
-            {
-                const uint32_t rest = (uint32_t)(w[k] >> 32) + (old[k] + (uint32_t)w[k] < old[k]);
-                if (rest) __atomic_fetch_add(&own[SAMPI_BUCKETS + at[k]], rest, __ATOMIC_RELAXED);
-            }
+            uint32_t low[SAMPI_QUARTER], rest[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER low[k] = sampi_gpu_near_add(&own[at[k]], (uint32_t)w[k]);
+            SAMPI_OF_QUARTER rest[k] = (uint32_t)(w[k] >> 32);
+            SAMPI_OF_QUARTER low[k] += (uint32_t)w[k];
+            SAMPI_OF_QUARTER rest[k] += low[k] < (uint32_t)w[k]; /* the carry */
+            SAMPI_OF_QUARTER sampi_gpu_near_add_some(&own[SAMPI_BUCKETS + at[k]], rest[k]);
             continue;
         }
         SAMPI_OF_QUARTER
@@ -1822,9 +1873,14 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     {
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         if (edge) {
-            const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
-            SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
-            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
+            uint32_t in[SAMPI_QUARTER], of = 0;
+            SAMPI_OF_QUARTER in[k] = e.l[k] >= floor;
+            SAMPI_OF_QUARTER in[k] &= e.l[k] <= top;
+            SAMPI_OF_QUARTER of |= in[k] << k;
+            bits |= of << quarter * SAMPI_QUARTER;
+            SAMPI_OF_QUARTER e.later[k] = sampi_roundf(e.l[k] * factor);
+            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_maxf(e.later[k], -FLT_MAX); /* sampi_gpu_finite */
+            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_minf(e.later[k], FLT_MAX);
             SAMPI_OF_QUARTER e.l[k] = e.l[k] > top ? e.later[k] : -INFINITY;
             SAMPI_AT_ONCE(8, e.l);
         }
@@ -2131,6 +2187,15 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     }
 }
 
+/* Computes the weights of eight keys. */
+SAMPI_INLINE void sampi_gpu_weights(float max, const uint64_t *key, uint64_t *w)
+{
+    sampi_gpu_eight e;
+    SAMPI_OF_QUARTER e.l[k] = sampi_gpu_logit(key[k]);
+    sampi_gpu_weigh(max, &e);
+    SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
+}
+
 /* Writes the codes of the list's tokens to `code`, and their weights to `wide` if they matter, for the search for the
    end of a prefix. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
@@ -2143,22 +2208,18 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     SAMPI_SIMD(reduction(+ : all) reduction(min : lo) reduction(max : hi))
     SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += SAMPI_QUARTER * SAMPI_WARP)
     {
-        uint64_t key[SAMPI_QUARTER];
-        sampi_gpu_eight e;
+        uint64_t key[SAMPI_QUARTER], weight[SAMPI_QUARTER] = { 0 };
         SAMPI_OF_QUARTER key[k] = item[sampi_gpu_min_of(from + (uint32_t)k * SAMPI_WARP, n - 1)].key;
         SAMPI_AT_ONCE(8, key);
-        SAMPI_OF_QUARTER e.l[k] = sampi_gpu_logit(key[k]);
-        SAMPI_OF_QUARTER e.w[k] = SAMPI_INT;
-        if (weighing) sampi_gpu_weigh(max, &e);
+        if (weighing) sampi_gpu_weights(max, key, weight);
         SAMPI_OF_QUARTER
         {
             const uint32_t i = from + (uint32_t)k * SAMPI_WARP;
-            const uint64_t weight = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
             if (i >= n) continue;
             const uint64_t x = sampi_gpu_code(by_score, key[k], max, mean);
             code[i] = x;
-            w[i] = weight;
-            all += weight;
+            w[i] = weight[k];
+            all += weight[k];
             lo = x < lo ? x : lo;
             hi = x > hi ? x : hi;
         }

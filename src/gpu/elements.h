@@ -200,8 +200,7 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 /* Returns the place of a distance of x / 64 nats among the even buckets. */
 SAMPI_INLINE double sampi_gpu_even(double x)
 {
-    const double y = fma(x, 0.25, 576.0); /* the same from x = 768 on */
-    return x < y ? x : y;
+    return sampi_gpu_min(x, fma(x, 0.25, 576.0)); /* the two are the same at x = 768 */
 }
 
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)

@@ -225,6 +225,15 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     }
 }
 
+/* Computes the weights of eight keys. */
+SAMPI_INLINE void sampi_gpu_weights(float max, const uint64_t *key, uint64_t *w)
+{
+    sampi_gpu_eight e;
+    SAMPI_OF_QUARTER e.l[k] = sampi_gpu_logit(key[k]);
+    sampi_gpu_weigh(max, &e);
+    SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
+}
+
 /* Writes the codes of the list's tokens to `code`, and their weights to `wide` if they matter, for the search for the
    end of a prefix. Returns the sum of the weights; the range of the codes becomes the one to search. The maximum must be
    known; for the order of scores also the mean, which is in `search`. */
@@ -238,22 +247,18 @@ static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, boo
     SAMPI_SIMD(reduction(+ : all) reduction(min : lo) reduction(max : hi))
     SAMPI_LANES for (uint32_t from = (uint32_t)lane; from < n; from += SAMPI_QUARTER * SAMPI_WARP)
     {
-        uint64_t key[SAMPI_QUARTER];
-        sampi_gpu_eight e;
+        uint64_t key[SAMPI_QUARTER], weight[SAMPI_QUARTER] = { 0 };
         SAMPI_OF_QUARTER key[k] = item[sampi_gpu_min_of(from + (uint32_t)k * SAMPI_WARP, n - 1)].key;
         SAMPI_AT_ONCE(8, key);
-        SAMPI_OF_QUARTER e.l[k] = sampi_gpu_logit(key[k]);
-        SAMPI_OF_QUARTER e.w[k] = SAMPI_INT;
-        if (weighing) sampi_gpu_weigh(max, &e);
+        if (weighing) sampi_gpu_weights(max, key, weight);
         SAMPI_OF_QUARTER
         {
             const uint32_t i = from + (uint32_t)k * SAMPI_WARP;
-            const uint64_t weight = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
             if (i >= n) continue;
             const uint64_t x = sampi_gpu_code(by_score, key[k], max, mean);
             code[i] = x;
-            w[i] = weight;
-            all += weight;
+            w[i] = weight[k];
+            all += weight[k];
             lo = x < lo ? x : lo;
             hi = x > hi ? x : hi;
         }

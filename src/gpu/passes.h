@@ -137,13 +137,8 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
    one branch, at which the lanes of a warp wait for each other. */
 #define SAMPI_HIDE(x) SAMPI_AT_ONCE(1, &(x))
 
-/* Returns sampi_finite, by selections. */
-SAMPI_INLINE float sampi_gpu_finite(float x)
-{
-    x = x > FLT_MAX ? FLT_MAX : x;
-    SAMPI_HIDE(x);
-    return x < -FLT_MAX ? -FLT_MAX : x;
-}
+/* Returns sampi_finite of a number, without a branch. */
+SAMPI_INLINE float sampi_gpu_finite(float x) { return sampi_gpu_minf(sampi_gpu_maxf(x, -FLT_MAX), FLT_MAX); }
 
 /* Returns a logit times a temperature's factor; a masked logit (-inf) stays masked. Both results are computed and one
    is selected, because a branch would take longer. */
@@ -442,10 +437,13 @@ static SAMPI_UNCLONED void sampi_gpu_divide_wanted(const sampi_gpu_args *a, size
 SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
 {
     double s[SAMPI_QUARTER], f[SAMPI_QUARTER], e[SAMPI_QUARTER];
-    SAMPI_OF_QUARTER of->d[k] = (double)of->l[k] - (double)max;
-    SAMPI_OF_QUARTER of->d[k] = of->d[k] > -700.0 ? of->d[k] : -700.0;
+    uint64_t power[SAMPI_QUARTER];
+    SAMPI_OF_QUARTER of->d[k] = (double)of->l[k];
+    SAMPI_OF_QUARTER of->d[k] -= (double)max;
+    SAMPI_OF_QUARTER of->d[k] = sampi_gpu_max(of->d[k], -700.0);
     SAMPI_OF_QUARTER s[k] = fma(of->d[k], SAMPI_LOG2E, SAMPI_SHIFT);
-    SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, -(s[k] - SAMPI_SHIFT));
+    SAMPI_OF_QUARTER f[k] = SAMPI_SHIFT - s[k];
+    SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, f[k]);
     SAMPI_OF_QUARTER e[k] = fma(SAMPI_E8, f[k], SAMPI_E7);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E6);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E5);
@@ -454,7 +452,9 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E2);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E1);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], 1.0);
-    SAMPI_OF_QUARTER e[k] *= sampi_from_bits((sampi_bits(s[k]) + 1023 + 40) << 52);
+    SAMPI_OF_QUARTER power[k] = sampi_bits(s[k]) + 1023 + 40;
+    SAMPI_OF_QUARTER power[k] <<= 52;
+    SAMPI_OF_QUARTER e[k] *= sampi_from_bits(power[k]);
     SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
 }
 
@@ -473,14 +473,19 @@ SAMPI_INLINE uint64_t sampi_gpu_weighted(const sampi_gpu_eight *e)
 SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q)
 {
     float x[SAMPI_QUARTER], y[SAMPI_QUARTER];
-    uint32_t i[SAMPI_QUARTER], sum = 0;
-    SAMPI_OF_QUARTER x[k] = sampi_octaves(max, l[k]);
-    SAMPI_OF_QUARTER y[k] = x[k] < SAMPI_FAR ? x[k] : 0.0f;
-    SAMPI_AT_ONCE(8, x);
-    SAMPI_AT_ONCE(8, y);
+    uint32_t i[SAMPI_QUARTER], n[SAMPI_QUARTER], sum = 0;
+    SAMPI_OF_QUARTER x[k] = max - l[k]; /* these two are sampi_octaves */
+    SAMPI_OF_QUARTER x[k] *= SAMPI_ENVELOPE_UNIT;
+    SAMPI_OF_QUARTER y[k] = sampi_gpu_minf(x[k], SAMPI_FAR);
     SAMPI_OF_QUARTER i[k] = (uint32_t)(int32_t)y[k];
-    SAMPI_OF_QUARTER q[k] = (((uint32_t)1 << 26) - 1 - (i[k] & 0x1FFFFFFu)) >> (i[k] >> 25 < 31 ? i[k] >> 25 : 31);
-    SAMPI_OF_QUARTER q[k] = (q[k] + 1) & (0 - (uint32_t)(x[k] < SAMPI_FAR));
+    SAMPI_OF_QUARTER n[k] = i[k] >> 25;
+    SAMPI_OF_QUARTER n[k] = sampi_gpu_min_of(n[k], 31);
+    SAMPI_OF_QUARTER i[k] &= 0x1FFFFFFu;
+    SAMPI_OF_QUARTER i[k] = ((uint32_t)1 << 26) - 1 - i[k];
+    SAMPI_OF_QUARTER i[k] >>= n[k];
+    SAMPI_OF_QUARTER i[k]++;
+    SAMPI_OF_QUARTER n[k] = 0 - (uint32_t)(x[k] < SAMPI_FAR);
+    SAMPI_OF_QUARTER q[k] = i[k] & n[k];
     SAMPI_OF_QUARTER sum += q[k];
     return sum;
 }
@@ -730,13 +735,12 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
         SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
         if (own) {
-            uint32_t old[SAMPI_QUARTER];
-            SAMPI_OF_QUARTER old[k] = __atomic_fetch_add(&own[at[k]], (uint32_t)w[k], __ATOMIC_RELAXED);
-            SAMPI_OF_QUARTER
-            {
-                const uint32_t rest = (uint32_t)(w[k] >> 32) + (old[k] + (uint32_t)w[k] < old[k]);
-                if (rest) __atomic_fetch_add(&own[SAMPI_BUCKETS + at[k]], rest, __ATOMIC_RELAXED);
-            }
+            uint32_t low[SAMPI_QUARTER], rest[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER low[k] = sampi_gpu_near_add(&own[at[k]], (uint32_t)w[k]);
+            SAMPI_OF_QUARTER rest[k] = (uint32_t)(w[k] >> 32);
+            SAMPI_OF_QUARTER low[k] += (uint32_t)w[k];
+            SAMPI_OF_QUARTER rest[k] += low[k] < (uint32_t)w[k]; /* the carry */
+            SAMPI_OF_QUARTER sampi_gpu_near_add_some(&own[SAMPI_BUCKETS + at[k]], rest[k]);
             continue;
         }
         SAMPI_OF_QUARTER
@@ -820,9 +824,14 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
     {
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         if (edge) {
-            const uint32_t at = (uint32_t)quarter * SAMPI_QUARTER;
-            SAMPI_OF_QUARTER bits |= (uint32_t)((e.l[k] >= floor) & (e.l[k] <= top)) << k << at;
-            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_finite(sampi_roundf(e.l[k] * factor));
+            uint32_t in[SAMPI_QUARTER], of = 0;
+            SAMPI_OF_QUARTER in[k] = e.l[k] >= floor;
+            SAMPI_OF_QUARTER in[k] &= e.l[k] <= top;
+            SAMPI_OF_QUARTER of |= in[k] << k;
+            bits |= of << quarter * SAMPI_QUARTER;
+            SAMPI_OF_QUARTER e.later[k] = sampi_roundf(e.l[k] * factor);
+            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_maxf(e.later[k], -FLT_MAX); /* sampi_gpu_finite */
+            SAMPI_OF_QUARTER e.later[k] = sampi_gpu_minf(e.later[k], FLT_MAX);
             SAMPI_OF_QUARTER e.l[k] = e.l[k] > top ? e.later[k] : -INFINITY;
             SAMPI_AT_ONCE(8, e.l);
         }

@@ -70,6 +70,28 @@ static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
     return (uint32_t *)(uintptr_t)at;
 }
 
+/* Adds to a word of that memory; returns its old value. gcc's own atomic would pass the value on between lanes, for which
+   all of them must be there. */
+SAMPI_INLINE uint32_t sampi_gpu_near_add(uint32_t *x, uint32_t y)
+{
+    uint32_t old = 0;
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("atom.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(x), "r"(y) : "memory");
+    else
+        old = __atomic_fetch_add(x, y, __ATOMIC_RELAXED);
+    return old;
+}
+
+/* The same without the old value, for a y that is often 0. */
+SAMPI_INLINE void sampi_gpu_near_add_some(uint32_t *x, uint32_t y)
+{
+    if (SAMPI_ON_NVIDIA)
+        SAMPI_PTX("{ .reg .pred %%some;\n\tsetp.ne.u32 %%some, %1, 0;\n\t@%%some atom.add.u32 _, [%0], %1; }" ::"r"(x), "r"(y)
+                  : "memory");
+    else
+        __atomic_fetch_add(x, y, __ATOMIC_RELAXED);
+}
+
 /* A barrier of the warp's lanes: what any of them has read or written before comes first. In C: nothing. */
 SAMPI_INLINE void sampi_gpu_join_lanes(void)
 {
@@ -126,6 +148,32 @@ SAMPI_INLINE float sampi_gpu_larger(float x, float y)
 {
     float z = x > y || x != x ? x : y;
     if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.NaN.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+
+/* Return the smaller and the larger of two numbers, neither of them NaN, each in one instruction. */
+SAMPI_INLINE float sampi_gpu_minf(float x, float y)
+{
+    float z = x < y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+SAMPI_INLINE float sampi_gpu_maxf(float x, float y)
+{
+    float z = x > y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+SAMPI_INLINE double sampi_gpu_min(double x, double y)
+{
+    double z = x < y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
+    return z;
+}
+SAMPI_INLINE double sampi_gpu_max(double x, double y)
+{
+    double z = x > y ? x : y;
+    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
     return z;
 }
 
