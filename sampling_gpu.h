@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2899 gpu/prefix.h                     5314 gpu/device.h
-     152 gpu/api.h                        3237 gpu/choosing.h                   5575 gpu/contexts.h
-     304 gpu/switches.h                   3325 gpu/ending.h                     5743 gpu/steps.h
-     370 gpu/records.h                    3475 gpu/answers.h                    5833 gpu/where.h
-     645 gpu/ptx.h                        4178 samplers/plans.h                 5998 gpu/sending.h
-     832 gpu/elements.h                   4440 gpu/users.h                      6266 gpu/batch.h
-    1103 gpu/passes.h                     4536 gpu/logprobs.h                   6578 gpu/results.h
-    1989 gpu/list.h                       4688 gpu/short.h                      6861 gpu/canary.h
-    2575 gpu/left.h                       4832 gpu/advance.h
-    2776 gpu/done.h                       5096 gpu/shapes.h
+       2 gpu/opening.h                    2925 gpu/prefix.h                     5340 gpu/device.h
+     152 gpu/api.h                        3263 gpu/choosing.h                   5601 gpu/contexts.h
+     304 gpu/switches.h                   3351 gpu/ending.h                     5769 gpu/steps.h
+     370 gpu/records.h                    3501 gpu/answers.h                    5859 gpu/where.h
+     645 gpu/ptx.h                        4204 samplers/plans.h                 6024 gpu/sending.h
+     832 gpu/elements.h                   4466 gpu/users.h                      6292 gpu/batch.h
+    1103 gpu/passes.h                     4562 gpu/logprobs.h                   6604 gpu/results.h
+    2015 gpu/list.h                       4714 gpu/short.h                      6887 gpu/canary.h
+    2601 gpu/left.h                       4858 gpu/advance.h
+    2802 gpu/done.h                       5122 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -1504,10 +1504,14 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     double s[SAMPI_QUARTER], f[SAMPI_QUARTER], e[SAMPI_QUARTER];
     uint64_t power[SAMPI_QUARTER];
     SAMPI_OF_QUARTER of->d[k] = (double)of->l[k];
+    SAMPI_AT_ONCE(8, of->d);
     SAMPI_OF_QUARTER of->d[k] -= (double)max;
+    SAMPI_AT_ONCE(8, of->d);
     SAMPI_OF_QUARTER of->d[k] = sampi_gpu_max(of->d[k], -700.0);
     SAMPI_OF_QUARTER s[k] = fma(of->d[k], SAMPI_LOG2E, SAMPI_SHIFT);
+    SAMPI_AT_ONCE(8, s);
     SAMPI_OF_QUARTER f[k] = SAMPI_SHIFT - s[k];
+    SAMPI_AT_ONCE(8, f);
     SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, f[k]);
     SAMPI_OF_QUARTER e[k] = fma(SAMPI_E8, f[k], SAMPI_E7);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E6);
@@ -1518,7 +1522,9 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E1);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], 1.0);
     SAMPI_OF_QUARTER power[k] = sampi_bits(s[k]) + 1023 + 40;
+    SAMPI_AT_ONCE(8, power);
     SAMPI_OF_QUARTER power[k] <<= 52;
+    SAMPI_AT_ONCE(8, power);
     SAMPI_OF_QUARTER e[k] *= sampi_from_bits(power[k]);
     SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
 }
@@ -1539,15 +1545,23 @@ SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q
     float x[SAMPI_QUARTER], y[SAMPI_QUARTER];
     uint32_t i[SAMPI_QUARTER], n[SAMPI_QUARTER], sum = 0;
     SAMPI_OF_QUARTER x[k] = max - l[k]; /* these two are sampi_octaves */
+    SAMPI_AT_ONCE(8, x);
     SAMPI_OF_QUARTER x[k] *= SAMPI_ENVELOPE_UNIT;
+    SAMPI_AT_ONCE(8, x);
     SAMPI_OF_QUARTER y[k] = sampi_gpu_minf(x[k], SAMPI_FAR);
     SAMPI_OF_QUARTER i[k] = (uint32_t)(int32_t)y[k];
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER n[k] = i[k] >> 25;
+    SAMPI_AT_ONCE(8, n);
     SAMPI_OF_QUARTER n[k] = sampi_gpu_min_of(n[k], 31);
     SAMPI_OF_QUARTER i[k] &= 0x1FFFFFFu;
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER i[k] = ((uint32_t)1 << 26) - 1 - i[k];
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER i[k] >>= n[k];
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER i[k]++;
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER n[k] = 0 - (uint32_t)(x[k] < SAMPI_FAR);
     SAMPI_OF_QUARTER q[k] = i[k] & n[k];
     SAMPI_OF_QUARTER sum += q[k];
@@ -1783,16 +1797,23 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
-        SAMPI_OF_QUARTER e.d[k] = sampi_gpu_even(e.d[k] * -64.0);
-        SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
+        SAMPI_OF_QUARTER e.d[k] *= -64.0;
+        SAMPI_AT_ONCE(8, e.d);
+        SAMPI_OF_QUARTER e.d[k] = sampi_gpu_even(e.d[k]);
+        SAMPI_OF_QUARTER at[k] = (uint32_t)(int32_t)e.d[k];
+        SAMPI_AT_ONCE(8, at);
+        SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of(at[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
         if (own) {
-            uint32_t low[SAMPI_QUARTER], rest[SAMPI_QUARTER];
-            SAMPI_OF_QUARTER low[k] = sampi_gpu_near_add(&own[at[k]], (uint32_t)w[k]);
+            uint32_t low[SAMPI_QUARTER], rest[SAMPI_QUARTER], *sum[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER sum[k] = &own[at[k]];
+            SAMPI_AT_ONCE(8, sum);
+            SAMPI_OF_QUARTER low[k] = sampi_gpu_near_add(sum[k], (uint32_t)w[k]);
             SAMPI_OF_QUARTER rest[k] = (uint32_t)(w[k] >> 32);
             SAMPI_OF_QUARTER low[k] += (uint32_t)w[k];
+            SAMPI_AT_ONCE(8, low);
             SAMPI_OF_QUARTER rest[k] += low[k] < (uint32_t)w[k]; /* the carry */
-            SAMPI_OF_QUARTER sampi_gpu_near_add_some(&own[SAMPI_BUCKETS + at[k]], rest[k]);
+            SAMPI_OF_QUARTER sampi_gpu_near_add_some(sum[k] + SAMPI_BUCKETS, rest[k]);
             continue;
         }
         SAMPI_OF_QUARTER
@@ -1875,10 +1896,15 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
         if (edge) {
             uint32_t in[SAMPI_QUARTER], of = 0;
             SAMPI_OF_QUARTER in[k] = e.l[k] >= floor;
+            SAMPI_AT_ONCE(8, in);
             SAMPI_OF_QUARTER in[k] &= e.l[k] <= top;
-            SAMPI_OF_QUARTER of |= in[k] << k;
+            SAMPI_AT_ONCE(8, in);
+            SAMPI_OF_QUARTER in[k] <<= k;
+            SAMPI_AT_ONCE(8, in);
+            SAMPI_OF_QUARTER of |= in[k];
             bits |= of << quarter * SAMPI_QUARTER;
             SAMPI_OF_QUARTER e.later[k] = sampi_roundf(e.l[k] * factor);
+            SAMPI_AT_ONCE(8, e.later);
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_maxf(e.later[k], -FLT_MAX); /* sampi_gpu_finite */
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_minf(e.later[k], FLT_MAX);
             SAMPI_OF_QUARTER e.l[k] = e.l[k] > top ? e.later[k] : -INFINITY;
@@ -6908,6 +6934,7 @@ enum {
     X(1, "penalties, top-p", samp_init_penalties(40, 1.05f, 0.05f, 0.05f), samp_init_top_p(0.7f, SAMP_GPU_LIST / 2), \
       NULL) \
     X(3, "top-p, two temps", samp_init_top_p(0.95f, 1), samp_init_temp(0.8f), samp_init_temp(0.9f)) \
+    X(0, "flat, top-p", samp_init_temp(1e4f), samp_init_top_p(0.6f, 1), NULL) \
     SAMPI_CANARY_RACE(X) X(4, "NaN", samp_init_greedy(), NULL, NULL)
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_CANARY_RACE(X) \

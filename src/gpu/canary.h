@@ -52,6 +52,7 @@ enum {
     X(1, "penalties, top-p", samp_init_penalties(40, 1.05f, 0.05f, 0.05f), samp_init_top_p(0.7f, SAMP_GPU_LIST / 2), \
       NULL) \
     X(3, "top-p, two temps", samp_init_top_p(0.95f, 1), samp_init_temp(0.8f), samp_init_temp(0.9f)) \
+    X(0, "flat, top-p", samp_init_temp(1e4f), samp_init_top_p(0.6f, 1), NULL) \
     SAMPI_CANARY_RACE(X) X(4, "NaN", samp_init_greedy(), NULL, NULL)
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_CANARY_RACE(X) \

@@ -439,10 +439,14 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     double s[SAMPI_QUARTER], f[SAMPI_QUARTER], e[SAMPI_QUARTER];
     uint64_t power[SAMPI_QUARTER];
     SAMPI_OF_QUARTER of->d[k] = (double)of->l[k];
+    SAMPI_AT_ONCE(8, of->d);
     SAMPI_OF_QUARTER of->d[k] -= (double)max;
+    SAMPI_AT_ONCE(8, of->d);
     SAMPI_OF_QUARTER of->d[k] = sampi_gpu_max(of->d[k], -700.0);
     SAMPI_OF_QUARTER s[k] = fma(of->d[k], SAMPI_LOG2E, SAMPI_SHIFT);
+    SAMPI_AT_ONCE(8, s);
     SAMPI_OF_QUARTER f[k] = SAMPI_SHIFT - s[k];
+    SAMPI_AT_ONCE(8, f);
     SAMPI_OF_QUARTER f[k] = fma(of->d[k], SAMPI_LOG2E, f[k]);
     SAMPI_OF_QUARTER e[k] = fma(SAMPI_E8, f[k], SAMPI_E7);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E6);
@@ -453,7 +457,9 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, sampi_gpu_eight *of)
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], SAMPI_E1);
     SAMPI_OF_QUARTER e[k] = fma(e[k], f[k], 1.0);
     SAMPI_OF_QUARTER power[k] = sampi_bits(s[k]) + 1023 + 40;
+    SAMPI_AT_ONCE(8, power);
     SAMPI_OF_QUARTER power[k] <<= 52;
+    SAMPI_AT_ONCE(8, power);
     SAMPI_OF_QUARTER e[k] *= sampi_from_bits(power[k]);
     SAMPI_OF_QUARTER of->w[k] = fma(1.0, e[k], SAMPI_INT);
 }
@@ -475,15 +481,23 @@ SAMPI_INLINE uint32_t sampi_gpu_envelopes(float max, const float *l, uint32_t *q
     float x[SAMPI_QUARTER], y[SAMPI_QUARTER];
     uint32_t i[SAMPI_QUARTER], n[SAMPI_QUARTER], sum = 0;
     SAMPI_OF_QUARTER x[k] = max - l[k]; /* these two are sampi_octaves */
+    SAMPI_AT_ONCE(8, x);
     SAMPI_OF_QUARTER x[k] *= SAMPI_ENVELOPE_UNIT;
+    SAMPI_AT_ONCE(8, x);
     SAMPI_OF_QUARTER y[k] = sampi_gpu_minf(x[k], SAMPI_FAR);
     SAMPI_OF_QUARTER i[k] = (uint32_t)(int32_t)y[k];
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER n[k] = i[k] >> 25;
+    SAMPI_AT_ONCE(8, n);
     SAMPI_OF_QUARTER n[k] = sampi_gpu_min_of(n[k], 31);
     SAMPI_OF_QUARTER i[k] &= 0x1FFFFFFu;
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER i[k] = ((uint32_t)1 << 26) - 1 - i[k];
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER i[k] >>= n[k];
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER i[k]++;
+    SAMPI_AT_ONCE(8, i);
     SAMPI_OF_QUARTER n[k] = 0 - (uint32_t)(x[k] < SAMPI_FAR);
     SAMPI_OF_QUARTER q[k] = i[k] & n[k];
     SAMPI_OF_QUARTER sum += q[k];
@@ -731,16 +745,23 @@ SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, i
         sampi_gpu_next_quarter(p, quarter, lane, &e);
         sampi_gpu_weigh(p->max, &e);
         if (search->by_score) SAMPI_OF_QUARTER e.d[k] = -fabs(-e.d[k] - search->mean);
-        SAMPI_OF_QUARTER e.d[k] = sampi_gpu_even(e.d[k] * -64.0);
-        SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of((uint32_t)(int32_t)e.d[k], SAMPI_BUCKETS - 1);
+        SAMPI_OF_QUARTER e.d[k] *= -64.0;
+        SAMPI_AT_ONCE(8, e.d);
+        SAMPI_OF_QUARTER e.d[k] = sampi_gpu_even(e.d[k]);
+        SAMPI_OF_QUARTER at[k] = (uint32_t)(int32_t)e.d[k];
+        SAMPI_AT_ONCE(8, at);
+        SAMPI_OF_QUARTER at[k] = sampi_gpu_min_of(at[k], SAMPI_BUCKETS - 1);
         SAMPI_OF_QUARTER w[k] = sampi_bits(e.w[k]) - sampi_bits(SAMPI_INT);
         if (own) {
-            uint32_t low[SAMPI_QUARTER], rest[SAMPI_QUARTER];
-            SAMPI_OF_QUARTER low[k] = sampi_gpu_near_add(&own[at[k]], (uint32_t)w[k]);
+            uint32_t low[SAMPI_QUARTER], rest[SAMPI_QUARTER], *sum[SAMPI_QUARTER];
+            SAMPI_OF_QUARTER sum[k] = &own[at[k]];
+            SAMPI_AT_ONCE(8, sum);
+            SAMPI_OF_QUARTER low[k] = sampi_gpu_near_add(sum[k], (uint32_t)w[k]);
             SAMPI_OF_QUARTER rest[k] = (uint32_t)(w[k] >> 32);
             SAMPI_OF_QUARTER low[k] += (uint32_t)w[k];
+            SAMPI_AT_ONCE(8, low);
             SAMPI_OF_QUARTER rest[k] += low[k] < (uint32_t)w[k]; /* the carry */
-            SAMPI_OF_QUARTER sampi_gpu_near_add_some(&own[SAMPI_BUCKETS + at[k]], rest[k]);
+            SAMPI_OF_QUARTER sampi_gpu_near_add_some(sum[k] + SAMPI_BUCKETS, rest[k]);
             continue;
         }
         SAMPI_OF_QUARTER
@@ -826,10 +847,15 @@ SAMPI_INLINE uint32_t sampi_gpu_draw_cell(const sampi_gpu_pass *p, uint32_t grou
         if (edge) {
             uint32_t in[SAMPI_QUARTER], of = 0;
             SAMPI_OF_QUARTER in[k] = e.l[k] >= floor;
+            SAMPI_AT_ONCE(8, in);
             SAMPI_OF_QUARTER in[k] &= e.l[k] <= top;
-            SAMPI_OF_QUARTER of |= in[k] << k;
+            SAMPI_AT_ONCE(8, in);
+            SAMPI_OF_QUARTER in[k] <<= k;
+            SAMPI_AT_ONCE(8, in);
+            SAMPI_OF_QUARTER of |= in[k];
             bits |= of << quarter * SAMPI_QUARTER;
             SAMPI_OF_QUARTER e.later[k] = sampi_roundf(e.l[k] * factor);
+            SAMPI_AT_ONCE(8, e.later);
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_maxf(e.later[k], -FLT_MAX); /* sampi_gpu_finite */
             SAMPI_OF_QUARTER e.later[k] = sampi_gpu_minf(e.later[k], FLT_MAX);
             SAMPI_OF_QUARTER e.l[k] = e.l[k] > top ? e.later[k] : -INFINITY;
