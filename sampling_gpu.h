@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2925 gpu/prefix.h                     5340 gpu/device.h
-     152 gpu/api.h                        3263 gpu/choosing.h                   5601 gpu/contexts.h
-     304 gpu/switches.h                   3351 gpu/ending.h                     5769 gpu/steps.h
-     370 gpu/records.h                    3501 gpu/answers.h                    5859 gpu/where.h
-     645 gpu/ptx.h                        4204 samplers/plans.h                 6024 gpu/sending.h
-     832 gpu/elements.h                   4466 gpu/users.h                      6292 gpu/batch.h
-    1103 gpu/passes.h                     4562 gpu/logprobs.h                   6604 gpu/results.h
-    2015 gpu/list.h                       4714 gpu/short.h                      6887 gpu/canary.h
-    2601 gpu/left.h                       4858 gpu/advance.h
-    2802 gpu/done.h                       5122 gpu/shapes.h
+       2 gpu/opening.h                    2925 gpu/prefix.h                     5341 gpu/device.h
+     152 gpu/api.h                        3264 gpu/choosing.h                   5602 gpu/contexts.h
+     304 gpu/switches.h                   3352 gpu/ending.h                     5770 gpu/steps.h
+     370 gpu/records.h                    3502 gpu/answers.h                    5860 gpu/where.h
+     645 gpu/ptx.h                        4205 samplers/plans.h                 6025 gpu/sending.h
+     832 gpu/elements.h                   4467 gpu/users.h                      6293 gpu/batch.h
+    1103 gpu/passes.h                     4563 gpu/logprobs.h                   6605 gpu/results.h
+    2015 gpu/list.h                       4715 gpu/short.h                      6888 gpu/canary.h
+    2601 gpu/left.h                       4859 gpu/advance.h
+    2802 gpu/done.h                       5123 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -3094,9 +3094,10 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    /* fewer tokens remain than are wanted: the prefix has no end */
-    if ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||
-        (search->counting && sampi_gpu_total(count, SAMPI_BUCKETS) < search->count)) {
+    /* fewer tokens remain than are wanted: the prefix has no end (a bucket that is divided has it) */
+    if (search->shift == SAMPI_EVEN &&
+        ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||
+         (search->counting && sampi_gpu_total(count, SAMPI_BUCKETS) < search->count))) {
         search->key = 0; /* all tokens */
         search->score = UINT64_MAX;
         search->stage = SAMPI_SEARCH_ALL;

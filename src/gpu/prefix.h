@@ -180,9 +180,10 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
-    /* fewer tokens remain than are wanted: the prefix has no end */
-    if ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||
-        (search->counting && sampi_gpu_total(count, SAMPI_BUCKETS) < search->count)) {
+    /* fewer tokens remain than are wanted: the prefix has no end (a bucket that is divided has it) */
+    if (search->shift == SAMPI_EVEN &&
+        ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||
+         (search->counting && sampi_gpu_total(count, SAMPI_BUCKETS) < search->count))) {
         search->key = 0; /* all tokens */
         search->score = UINT64_MAX;
         search->stage = SAMPI_SEARCH_ALL;
