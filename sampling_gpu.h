@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2925 gpu/prefix.h                     5341 gpu/device.h
+       2 gpu/opening.h                    2924 gpu/prefix.h                     5341 gpu/device.h
      152 gpu/api.h                        3264 gpu/choosing.h                   5602 gpu/contexts.h
      304 gpu/switches.h                   3352 gpu/ending.h                     5770 gpu/steps.h
      370 gpu/records.h                    3502 gpu/answers.h                    5860 gpu/where.h
      645 gpu/ptx.h                        4205 samplers/plans.h                 6025 gpu/sending.h
-     832 gpu/elements.h                   4467 gpu/users.h                      6293 gpu/batch.h
-    1103 gpu/passes.h                     4563 gpu/logprobs.h                   6605 gpu/results.h
-    2015 gpu/list.h                       4715 gpu/short.h                      6888 gpu/canary.h
-    2601 gpu/left.h                       4859 gpu/advance.h
-    2802 gpu/done.h                       5123 gpu/shapes.h
+     834 gpu/elements.h                   4467 gpu/users.h                      6293 gpu/batch.h
+    1105 gpu/passes.h                     4563 gpu/logprobs.h                   6605 gpu/results.h
+    2014 gpu/list.h                       4715 gpu/short.h                      6888 gpu/canary.h
+    2600 gpu/left.h                       4859 gpu/advance.h
+    2801 gpu/done.h                       5123 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -722,7 +722,9 @@ SAMPI_INLINE uint32_t sampi_gpu_near_add(uint32_t *x, uint32_t y)
 SAMPI_INLINE void sampi_gpu_near_add_some(uint32_t *x, uint32_t y)
 {
     if (SAMPI_ON_NVIDIA)
-        SAMPI_PTX("{ .reg .pred %%some;\n\tsetp.ne.u32 %%some, %1, 0;\n\t@%%some atom.add.u32 _, [%0], %1; }" ::"r"(x), "r"(y)
+        SAMPI_PTX("{ .reg .pred %%some;\n\tsetp.ne.u32 %%some, %1, 0;\n\t"
+                  "@%%some atom.add.u32 _, [%0], %1; }" ::"r"(x),
+                  "r"(y)
                   : "memory");
     else
         __atomic_fetch_add(x, y, __ATOMIC_RELAXED);
@@ -1218,9 +1220,6 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Hides from gcc's device compiler where a value comes from. */
-#define SAMPI_HIDE(x) SAMPI_AT_ONCE(1, &(x))
-
 /* Returns sampi_finite of a number, without a branch. */
 SAMPI_INLINE float sampi_gpu_finite(float x) { return sampi_gpu_minf(sampi_gpu_maxf(x, -FLT_MAX), FLT_MAX); }
 
@@ -1433,7 +1432,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     enum { FULL = SAMPI_GROUP - SAMPI_WARP };
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint32_t me = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << me) - 1;
     const uint32_t end = p.end * SAMPI_WARP, *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     const bool weighs = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE, by_score = st->search.by_score;
     const double mean = st->search.mean;
@@ -1444,7 +1443,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t *ids = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0);
-    uint32_t at = p.first * SAMPI_WARP + lane, bits = wanted[at], who;
+    uint32_t at = p.first * SAMPI_WARP + me, bits = wanted[at], who;
     for (bool more = true; more;) {
         uint32_t n = 0, next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
         while (more && n <= FULL) {
@@ -1455,7 +1454,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
             }
             if (n > FULL) break; /* the word may have more */
             at += lanes;
-            more = at < end + lane;
+            more = at < end + me;
             bits = next;
             next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
         }
@@ -3009,8 +3008,9 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
-    search->key = ~sampi_gpu_list_end(h, h->st->n_list, 0, UINT64_MAX - 1, sampi_gpu_remaining(search->mass, below.mass),
-                                      sampi_gpu_remaining(search->count, below.count));
+    const uint64_t mass = sampi_gpu_remaining(search->mass, below.mass);
+    const uint64_t count = sampi_gpu_remaining(search->count, below.count);
+    search->key = ~sampi_gpu_list_end(h, h->st->n_list, 0, UINT64_MAX - 1, mass, count);
 }
 
 /* Returns the first code of 32 with one logit each, the last one of them the code `last`, that belongs to a bucket or
@@ -6886,8 +6886,9 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 }
 
 /* ---- src/gpu/canary.h ---- */
-/* ---- the canary ----
-  The trial of a device. */
+/* ---- the canary ---- The trial of a device. The first context of a device makes it compute what the CPU can check:
+  vectors of the kernels' arithmetic, and four small batches whose rows together need every kind of pass and every
+     sampler that has a step. */
 
 #if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)

@@ -1,8 +1,8 @@
-/* ---- the canary ----
-   The trial of a device. The first context of a device makes it compute what the CPU can check: vectors of the kernels'
-   arithmetic, and four small batches whose rows together need every kind of pass and every sampler that has a step. If
-   anything differs, no context of the process gives rows to that device: they are sampled on the CPU, and samp_gpu_plan
-   says why. The verdict is made once for each device, and once more with registered memory. samp_gpu_init, at the end, begins the trial. */
+/* ---- the canary ---- The trial of a device. The first context of a device makes it compute what the CPU can check:
+   vectors of the kernels' arithmetic, and four small batches whose rows together need every kind of pass and every
+   sampler that has a step. If anything differs, no context of the process gives rows to that device: they are sampled
+   on the CPU, and samp_gpu_plan says why. The verdict is made once for each device, and once more with registered
+   memory. samp_gpu_init, at the end, begins the trial. */
 
 #if !defined(SAMPI_GPU_TRUSTS) && SAMPI_OFFLOAD /* a test checks kernels on the host too, or none */
 #define SAMPI_GPU_TRUSTS(gpu) ((gpu)->mode != SAMPI_GPU_ON_DEVICE)

@@ -9,10 +9,11 @@
    samplers' changes of the row). Passes call these functions for whole cells, steps for single tokens, the host
    (gpu/results.h) for the contents of a key. The functions write only through pointers that they get for it. */
 
-/* Adds to a counter that teams share; returns its old value. Additions are relaxed; sampi_gpu_fence orders them against
-   other memory: if team A writes, fences and adds, and team B sees the addition by sampi_gpu_look, B reads what A wrote.
-   gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so there are no more
-   fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without any. */
+/* Adds to a counter that teams share; returns its old value. Additions are relaxed; sampi_gpu_fence orders them
+   against other memory: if team A writes, fences and adds, and team B sees the addition by sampi_gpu_look, B reads
+   what A wrote. gcc's device compiler turns any order but relaxed into one or two fences of the whole system, so there
+   are no more fences than needed, all in sampi_gpu_team (gpu/advance.h); the probe of gpu/device.h counts without
+   any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 /* Whether all n teams have arrived, and no other team has seen that before: then the counter is 0 again. */
 static bool sampi_gpu_claim(uint32_t *arrived, uint32_t n)
@@ -192,9 +193,9 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 }
 
 /* Returns the bucket of a code in [lo, hi]. Small floats have many codes close together, so a row's logits would fall
-   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat, and of
-   1/16 from 12 nats on: at 28 a weight is 0. A
-   broken kernel's numbers do not lead out of the array, because the trial of a device (gpu/canary.h) must survive. */
+   into few buckets of equal numbers of codes; the first histogram therefore has buckets of equal width, 1/64 nat, and
+   of 1/16 from 12 nats on: at 28 a weight is 0. A broken kernel's numbers do not lead out of the array, because the
+   trial of a device (gpu/canary.h) must survive. */
 #define SAMPI_EVEN 64
 
 /* Returns the place of a distance of x / 64 nats among the even buckets. */

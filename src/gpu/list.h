@@ -235,8 +235,8 @@ SAMPI_INLINE void sampi_gpu_weights(float max, const uint64_t *key, uint64_t *w)
 }
 
 /* Writes the codes of the list's tokens to `code`, and their weights to `wide` if they matter, for the search for the
-   end of a prefix. Returns the sum of the weights; the range of the codes becomes the one to search. The maximum must be
-   known; for the order of scores also the mean, which is in `search`. */
+   end of a prefix. Returns the sum of the weights; the range of the codes becomes the one to search. The maximum must
+   be known; for the order of scores also the mean, which is in `search`. */
 static uint64_t sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score, bool weighing)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -542,11 +542,11 @@ static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint
     return shift;
 }
 
-/* Returns the smallest code such that the tokens up to it, of those with codes from lo to hi, have at least the mass and
-   the number, which all of them have (if they are few, UINT64_MAX if they have less). Mass and number grow with the
-   code, so there is one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes and
-   weights, list_draw with ids and envelopes. Histograms narrow the range until few tokens are in it, which are then
-   compared with each other. It writes to the other list's memory, and behind the n elements of code and wide. */
+/* Returns the smallest code such that the tokens up to it, of those with codes from lo to hi, have at least the mass
+   and the number, which all of them have (if they are few, UINT64_MAX if they have less). Mass and number grow with
+   the code, so there is one such code. It reads code and wide [n], whatever they hold: search_list calls it with codes
+   and weights, list_draw with ids and envelopes. Histograms narrow the range until few tokens are in it, which are
+   then compared with each other. It writes to the other list's memory, and behind the n elements of code and wide. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi, uint64_t mass,
                                    uint64_t count)
 {

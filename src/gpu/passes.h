@@ -133,10 +133,6 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Hides from gcc's device compiler where a value comes from. Of two selections with the same condition it would make
-   one branch, at which the lanes of a warp wait for each other. */
-#define SAMPI_HIDE(x) SAMPI_AT_ONCE(1, &(x))
-
 /* Returns sampi_finite of a number, without a branch. */
 SAMPI_INLINE float sampi_gpu_finite(float x) { return sampi_gpu_minf(sampi_gpu_maxf(x, -FLT_MAX), FLT_MAX); }
 
@@ -330,8 +326,8 @@ SAMPI_INLINE void sampi_gpu_next_quarter(const sampi_gpu_pass *p, int quarter, i
     sampi_gpu_scale_read(p, SAMPI_QUARTER, e->l);
 }
 
-/* Adds a token to its bucket of the row's histogram. It is inlined into simd loops: elsewhere one lane does an atomic for
-   all. */
+/* Adds a token to its bucket of the row's histogram. It is inlined into simd loops: elsewhere one lane does an atomic
+   for all. */
 SAMPI_INLINE void sampi_gpu_add_to_bucket(const sampi_gpu_args *a, size_t row, const sampi_gpu_search *search,
                                           float max, uint64_t key)
 {
@@ -367,7 +363,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     enum { FULL = SAMPI_GROUP - SAMPI_WARP };
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
+    const uint32_t me = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << me) - 1;
     const uint32_t end = p.end * SAMPI_WARP, *wanted = a->wanted + row * a->groups * SAMPI_WARP;
     const bool weighs = st->pass == SAMPI_PASS_BUCKET || st->pass == SAMPI_PASS_EDGE, by_score = st->search.by_score;
     const double mean = st->search.mean;
@@ -378,7 +374,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t *ids = (uint32_t *)(void *)sampi_gpu_aside(a, row, split, 0);
-    uint32_t at = p.first * SAMPI_WARP + lane, bits = wanted[at], who;
+    uint32_t at = p.first * SAMPI_WARP + me, bits = wanted[at], who;
     for (bool more = true; more;) {
         uint32_t n = 0, next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
         while (more && n <= FULL) {
@@ -389,7 +385,7 @@ static SAMPI_UNCLONED void sampi_gpu_append_wanted(const sampi_gpu_args *a, size
             }
             if (n > FULL) break; /* the word may have more */
             at += lanes;
-            more = at < end + lane;
+            more = at < end + me;
             bits = next;
             next = wanted[sampi_gpu_min_of(at + lanes, end - 1)];
         }
@@ -638,8 +634,8 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* What GATHER, DIVIDE and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of tokens with
-   the logit of an end the codes decide. */
+/* What GATHER, DIVIDE and BUCKET want: codes from lo to hi, or, in the order of keys, logits from floor to top; of
+   tokens with the logit of an end the codes decide. */
 typedef struct sampi_gpu_range {
     bool by_score;
     uint64_t lo, hi;
@@ -673,9 +669,9 @@ SAMPI_INLINE uint32_t sampi_gpu_cell_in_range(const sampi_gpu_pass *p, uint32_t 
     return wanted;
 }
 
-/* Returns what the row's pass wants: GATHER tokens with keys from floor on (require_list), DIVIDE, BUCKET and EDGE those
-   with codes in [lo, hi] (ask_bucket). All make one comparison: a code is ~key, so keys from floor on are codes up
-   to ~floor. */
+/* Returns what the row's pass wants: GATHER tokens with keys from floor on (require_list), DIVIDE, BUCKET and EDGE
+   those with codes in [lo, hi] (ask_bucket). All make one comparison: a code is ~key, so keys from floor on are codes
+   up to ~floor. */
 SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
 {
     const bool gather = st->pass == SAMPI_PASS_GATHER;
@@ -689,9 +685,9 @@ SAMPI_INLINE sampi_gpu_range sampi_gpu_range_of(const sampi_gpu_state *st)
     return in;
 }
 
-/* GATHER and BUCKET make a list, DIVIDE a histogram. Few cells have such tokens, and no lane waits for another: each looks through the
-   maxima of its own cells, and reads only cells that can have one. The function that asked has set n_list to 0. The
-   items come in no order, and differently each time, and nothing may depend on that. */
+/* GATHER and BUCKET make a list, DIVIDE a histogram. Few cells have such tokens, and no lane waits for another: each
+   looks through the maxima of its own cells, and reads only cells that can have one. The function that asked has set
+   n_list to 0. The items come in no order, and differently each time, and nothing may depend on that. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -730,9 +726,9 @@ static SAMPI_CALLED void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t ro
     }
 }
 
-/* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). A token without a weight adds nothing to
-   a mass. own, if it is not NULL: the team's own sums of masses, 32 bits of each, and as far behind the other 32, because
-   the device has no wider atomics there. */
+/* Adds a lane's cell to the buckets of HIST, which are even (sampi_gpu_bucket). A token without a weight adds nothing
+   to a mass. own, if it is not NULL: the team's own sums of masses, 32 bits of each, and as far behind the other 32,
+   because the device has no wider atomics there. */
 SAMPI_INLINE void sampi_gpu_hist_cell(const sampi_gpu_pass *p, uint32_t group, int lane,
                                       const sampi_gpu_search *search, uint64_t *mass, uint64_t *count, uint32_t *own)
 {

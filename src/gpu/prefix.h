@@ -91,8 +91,9 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: keys decide about the rest */
-    search->key = ~sampi_gpu_list_end(h, h->st->n_list, 0, UINT64_MAX - 1, sampi_gpu_remaining(search->mass, below.mass),
-                                      sampi_gpu_remaining(search->count, below.count));
+    const uint64_t mass = sampi_gpu_remaining(search->mass, below.mass);
+    const uint64_t count = sampi_gpu_remaining(search->count, below.count);
+    search->key = ~sampi_gpu_list_end(h, h->st->n_list, 0, UINT64_MAX - 1, mass, count);
 }
 
 /* Returns the first code of 32 with one logit each, the last one of them the code `last`, that belongs to a bucket or
@@ -245,9 +246,10 @@ static SAMPI_CALLED void sampi_gpu_join_edge(const sampi_gpu_here *h)
     h->st->ahead = SAMPI_GPU_AHEAD_MADE;
 }
 
-/* Finds the end of the prefix among the tokens of a bucket, which are in the list. If they were too many, a histogram of
-   them leads to a smaller bucket (there are at most seven, because each has 512 times fewer codes); if they share one
-   code, the CPU samples the row. Then the draw's sums are complete; or the prefix itself is listed if it is short. */
+/* Finds the end of the prefix among the tokens of a bucket, which are in the list. If they were too many, a histogram
+   of them leads to a smaller bucket (there are at most seven, because each has 512 times fewer codes); if they share
+   one code, the CPU samples the row. Then the draw's sums are complete; or the prefix itself is listed if it is
+   short. */
 static SAMPI_CALLED int sampi_gpu_end_in_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;

@@ -1,11 +1,12 @@
 /* ====================================================================================================== >>ptx
    What the kernels say in PTX, because gcc's OpenMP has no word for it: a fence of the device alone, a load that
    acquires, a team's own memory, a barrier of a warp, the number of a lane, and a lane's value read by another. All
-   inline PTX is here, each piece beside its meaning in C. Only gcc's compiler for NVIDIA's devices sees the PTX: the condition SAMPI_ON_NVIDIA is a constant to each
-   compiler, and the side that does not run is removed (at -O0 it would not be, so PTX needs an optimising compiler).
+   inline PTX is here, each piece beside its meaning in C. Only gcc's compiler for NVIDIA's devices sees the PTX: the
+   condition SAMPI_ON_NVIDIA is a constant to each compiler, and the side that does not run is removed (at -O0 it would
+   not be, so PTX needs an optimising compiler).
 
    Functions that use lanes run outside of simd loops, where all lanes of a warp execute the same code. So their
-   conditions must not depend on the lane: a lane selects by masks, and does not branch. */
+   conditions must not depend on the lane: a lane selects by masks, and branches only around a store of its own. */
 
 #if SAMPI_OFFLOAD && !defined(__clang__) && defined(__OPTIMIZE__)
 #define SAMPI_ON_NVIDIA __builtin_acc_on_device(5) /* GOMP_DEVICE_NVIDIA_PTX */
@@ -70,8 +71,8 @@ static SAMPI_UNCLONED uint32_t *sampi_gpu_near(void)
     return (uint32_t *)(uintptr_t)at;
 }
 
-/* Adds to a word of that memory; returns its old value. gcc's own atomic would pass the value on between lanes, for which
-   all of them must be there. */
+/* Adds to a word of that memory; returns its old value. gcc's own atomic would pass the value on between lanes, for
+   which all of them must be there. */
 SAMPI_INLINE uint32_t sampi_gpu_near_add(uint32_t *x, uint32_t y)
 {
     uint32_t old = 0;
@@ -86,7 +87,9 @@ SAMPI_INLINE uint32_t sampi_gpu_near_add(uint32_t *x, uint32_t y)
 SAMPI_INLINE void sampi_gpu_near_add_some(uint32_t *x, uint32_t y)
 {
     if (SAMPI_ON_NVIDIA)
-        SAMPI_PTX("{ .reg .pred %%some;\n\tsetp.ne.u32 %%some, %1, 0;\n\t@%%some atom.add.u32 _, [%0], %1; }" ::"r"(x), "r"(y)
+        SAMPI_PTX("{ .reg .pred %%some;\n\tsetp.ne.u32 %%some, %1, 0;\n\t"
+                  "@%%some atom.add.u32 _, [%0], %1; }" ::"r"(x),
+                  "r"(y)
                   : "memory");
     else
         __atomic_fetch_add(x, y, __ATOMIC_RELAXED);

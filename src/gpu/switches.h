@@ -16,7 +16,8 @@
 /* A team of OpenMP is a thread block of one warp. All lanes execute code outside of SAMPI_LANES loops alike; a
    SAMPI_LANES loop runs one iteration per lane. It has exactly 32 iterations. Lanes exchange values by reductions, and
    through memory from one loop to the next. (gcc puts the barrier that this needs after each loop.) Code between two
-   loops must not depend on which lane runs it: a count that each lane has for itself goes through a reduction. */
+   loops must not depend on which lane runs it, but for the words that it reads and stores: a count that each lane has
+   for itself goes through a reduction, a vote or a shuffle (gpu/ptx.h). */
 #define SAMPI_WARP  32
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
