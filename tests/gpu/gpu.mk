@@ -4,7 +4,7 @@ OFFLOAD ?= nvptx-none
 OFFLOAD_ARCH ?= $(if $(findstring amdgcn,$(OFFLOAD)),-march=gfx906,-misa=sm_80)
 OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD) \
                 -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm \
-                $(if $(findstring amdgcn,$(OFFLOAD)),-foffload-options=$(OFFLOAD)=-fno-reorder-blocks-and-partition)
+                $(if $(findstring amdgcn,$(OFFLOAD)),-fno-reorder-blocks-and-partition)
 GPU := $(B)/gpu
 PTX := $(GPU)/ptx_emulator
 GPU_DEPS := sampling_gpu.h sampling.h tests/support/case.h tests/support/suite.h tests/support/floats.h tests/support/source.h \
