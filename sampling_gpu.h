@@ -2098,7 +2098,7 @@ static SAMPI_UNCLONED uint32_t sampi_gpu_copy_items(const sampi_gpu_item *item, 
     const uint32_t lane = sampi_gpu_lane(), lanes = sampi_gpu_lanes(), before = ((uint32_t)1 << lane) - 1;
     const sampi_gpu_op o = *op;
     uint32_t all = 0;
-    uint64_t next = item[sampi_gpu_min_of(lane, n - 1)].key;
+    uint64_t next = n ? item[sampi_gpu_min_of(lane, n - 1)].key : 0;
     for (uint32_t i = lane; i < n + lane; i += lanes) {
         const uint64_t key = next;
         next = item[sampi_gpu_min_of(i + lanes, n - 1)].key; /* on its way during the work on this one */
