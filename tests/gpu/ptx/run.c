@@ -363,11 +363,13 @@ static bool disturb(warp *w)
 
 /* Returns the record of which lanes, since the warp's last barrier, have stored a byte, so that only they may load it
    (no lane, if an atomic has changed it), and which have loaded it, so that only they may store another value, and each
-   for itself. For stacks, joining where a stack is taken or released counts as a barrier. */
+   for itself. For stacks, joining where a stack is taken or released counts as a barrier. A kernel of the program that
+   uses the library (a user's sampler) has lanes in lockstep, as gcc expects them. */
 static u64 *lanes_of(const warp *w, const instruction *in, u64 address, u64 *epoch)
 {
     const block *b = in->seen;
-    if (in->space != GENERIC || !b || !b->owner || address < b->lo || address >= b->hi) return NULL;
+    if (in->space != GENERIC || !is_ours(w->frames[w->depth].fn)) return NULL;
+    if (!b || !b->owner || address < b->lo || address >= b->hi) return NULL;
     *epoch = (u64)(b == stacks ? w->stack_epoch : w->epoch) << 32;
     return b->owner + 2 * (address - b->lo);
 }
