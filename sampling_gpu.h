@@ -124,16 +124,16 @@
    each device (see samp_gpu_init), an atomic: if two threads make the first two contexts, both may try the device. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2924 gpu/prefix.h                     5341 gpu/device.h
-     152 gpu/api.h                        3264 gpu/choosing.h                   5602 gpu/contexts.h
-     304 gpu/switches.h                   3352 gpu/ending.h                     5770 gpu/steps.h
-     370 gpu/records.h                    3502 gpu/answers.h                    5860 gpu/where.h
-     645 gpu/ptx.h                        4205 samplers/plans.h                 6025 gpu/sending.h
-     834 gpu/elements.h                   4467 gpu/users.h                      6293 gpu/batch.h
-    1105 gpu/passes.h                     4563 gpu/logprobs.h                   6605 gpu/results.h
-    2014 gpu/list.h                       4715 gpu/short.h                      6888 gpu/canary.h
-    2600 gpu/left.h                       4859 gpu/advance.h
-    2801 gpu/done.h                       5123 gpu/shapes.h
+       2 gpu/opening.h                    2908 gpu/prefix.h                     5325 gpu/device.h
+     152 gpu/api.h                        3248 gpu/choosing.h                   5586 gpu/contexts.h
+     304 gpu/switches.h                   3336 gpu/ending.h                     5754 gpu/steps.h
+     370 gpu/records.h                    3486 gpu/answers.h                    5844 gpu/where.h
+     645 gpu/ptx.h                        4189 samplers/plans.h                 6009 gpu/sending.h
+     816 gpu/elements.h                   4451 gpu/users.h                      6277 gpu/batch.h
+    1087 gpu/passes.h                     4547 gpu/logprobs.h                   6589 gpu/results.h
+    1996 gpu/list.h                       4699 gpu/short.h                      6872 gpu/canary.h
+    2584 gpu/left.h                       4843 gpu/advance.h
+    2785 gpu/done.h                       5107 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* for its types; static functions are declared where their bodies follow */
@@ -780,39 +780,21 @@ SAMPI_INLINE void sampi_gpu_use(uint32_t x)
     (void)x;
 }
 
-/* Returns the larger number, or NaN if one of them is. */
-SAMPI_INLINE float sampi_gpu_larger(float x, float y)
-{
-    float z = x > y || x != x ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.NaN.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-
-/* Return the smaller and the larger of two numbers, neither of them NaN, each in one instruction. */
-SAMPI_INLINE float sampi_gpu_minf(float x, float y)
-{
-    float z = x < y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-SAMPI_INLINE float sampi_gpu_maxf(float x, float y)
-{
-    float z = x > y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-SAMPI_INLINE double sampi_gpu_min(double x, double y)
-{
-    double z = x < y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-SAMPI_INLINE double sampi_gpu_max(double x, double y)
-{
-    double z = x > y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
+/* Functions of two numbers that return one of them, in one instruction: the larger number, or NaN if one of them is;
+   the smaller and the larger of two that are not NaN. */
+#define SAMPI_PICK(name, type, first, instruction) \
+    SAMPI_INLINE type name(type x, type y) \
+    { \
+        type z = (first) ? x : y; \
+        if (SAMPI_ON_NVIDIA) SAMPI_PURE(instruction " %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y)); \
+        return z; \
+    }
+SAMPI_PICK(sampi_gpu_larger, float, x > y || x != x, "max.NaN.f32")
+SAMPI_PICK(sampi_gpu_minf, float, x < y, "min.f32")
+SAMPI_PICK(sampi_gpu_maxf, float, x > y, "max.f32")
+SAMPI_PICK(sampi_gpu_min, double, x < y, "min.f64")
+SAMPI_PICK(sampi_gpu_max, double, x > y, "max.f64")
+#undef SAMPI_PICK
 
 /* Returns x, which was made of an integer's bits, as sampi_gpu_larger takes it: gcc may have it in a register for
    integers. */
@@ -2016,14 +1998,14 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
   What one team (a thread block of one warp) does with the tokens of a list. */
 
 /* A row, for the team that runs its steps (samplers), with the row's parts of the arrays. wide holds weights or
-   envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the tokens
-   whose logits rules change, with their ids in changed_id. */
+   envelopes of a list or of a group, or counts of lanes; code holds places in an order; mass and count are the
+   histogram; changed [n_ids] are the tokens whose logits rules change, with their ids in changed_id. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
     sampi_gpu_state *st;
     size_t row;
-    uint64_t *wide, *code;
+    uint64_t *wide, *code, *mass, *count;
     sampi_gpu_changed *changed;
     const int32_t *changed_id;
 } sampi_gpu_here;
@@ -2038,6 +2020,8 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     h.row = row;
     h.wide = a->wide + row * SAMPI_WIDE;
     h.code = a->code + row * SAMP_GPU_LIST;
+    h.mass = a->mass + row * SAMPI_BUCKETS;
+    h.count = a->count + row * SAMPI_BUCKETS;
     h.changed = a->changed + row * SAMPI_RULES;
     h.changed_id = sampi_gpu_ids(a, row);
     return h;
@@ -2437,7 +2421,7 @@ SAMPI_INLINE uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b
 /* Sets n buckets of the row's histogram to zero. */
 static SAMPI_CALLED void sampi_gpu_clear_buckets(const sampi_gpu_here *h, uint32_t n, bool counting)
 {
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    uint64_t *mass = h->mass, *count = h->count;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
     {
@@ -2458,7 +2442,7 @@ SAMPI_INLINE uint32_t sampi_gpu_fine_shift(uint64_t span)
 static SAMPI_CALLED uint32_t sampi_gpu_end_bucket(const sampi_gpu_here *h, uint32_t n, bool counting, uint64_t *mass,
                                                   uint64_t *count, uint64_t *before)
 {
-    const uint64_t *masses = h->a->mass + h->row * SAMPI_BUCKETS, *counts = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t *masses = h->mass, *counts = h->count;
     /* the prefix with a mass m ends where the running sum exceeds m - 1 */
     const uint64_t all_mass = *mass, all_count = *count;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
@@ -2499,7 +2483,7 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
 static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi)
 {
     const uint64_t *code = h->code, *w = h->wide, span = hi - lo;
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    uint64_t *mass = h->mass, *count = h->count;
     const uint32_t shift = sampi_gpu_fine_shift(span);
     sampi_gpu_clear_buckets(h, SAMPI_FINE, true);
     SAMPI_SIMD()
@@ -2530,7 +2514,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
         const uint32_t shift = sampi_gpu_count_codes(h, n, lo, hi);
         const uint32_t bucket = sampi_gpu_end_bucket(h, SAMPI_FINE, true, &mass, &count, &before);
         const uint64_t span = ((uint64_t)1 << shift) - 1;
-        n_in = h->a->count[h->row * SAMPI_BUCKETS + bucket];
+        n_in = h->count[bucket];
         lo += (uint64_t)bucket << shift;
         if (hi - lo > span) hi = lo + span;
         sampi_gpu_meet(h->st); /* all lanes have read the bucket */
@@ -2972,7 +2956,7 @@ static int sampi_gpu_ask_histogram(const sampi_gpu_here *h, int32_t stage)
 static int sampi_gpu_require_shares(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t *mass = h->mass, *count = h->count;
     const bool made = st->search.stage == SAMPI_SEARCH_SHARES;
     const int known = sampi_gpu_require_max(h);
     if (known != 1 || st->shares_known) return known;
@@ -3093,7 +3077,7 @@ static int sampi_gpu_ask_bucket(const sampi_gpu_here *h)
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t *mass = h->mass, *count = h->count;
     /* fewer tokens remain than are wanted: the prefix has no end (a bucket that is divided has it) */
     if (search->shift == SAMPI_EVEN &&
         ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||

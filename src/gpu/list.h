@@ -19,7 +19,8 @@
    sampi_gpu_meet is the barrier. The interpreter of tests/gpu/ptx finds words that break this rule. */
 
 /* A row, for the team that runs its steps (samplers), with the row's parts of the arrays. wide holds weights or
-   envelopes of a list or of a group, or counts of lanes; code holds places in an order; changed [n_ids] are the tokens
+   envelopes of a list or of a group, or counts of lanes; code holds places in an order; mass and count are the
+   histogram; changed [n_ids] are the tokens
    whose logits rules change, with their ids in changed_id. Nearly all functions of steps get this struct, and can write
    what it points to. */
 typedef struct sampi_gpu_here {
@@ -27,7 +28,7 @@ typedef struct sampi_gpu_here {
     sampi_gpu_job *job;
     sampi_gpu_state *st;
     size_t row;
-    uint64_t *wide, *code;
+    uint64_t *wide, *code, *mass, *count;
     sampi_gpu_changed *changed;
     const int32_t *changed_id;
 } sampi_gpu_here;
@@ -43,6 +44,8 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     h.row = row;
     h.wide = a->wide + row * SAMPI_WIDE;
     h.code = a->code + row * SAMP_GPU_LIST;
+    h.mass = a->mass + row * SAMPI_BUCKETS;
+    h.count = a->count + row * SAMPI_BUCKETS;
     h.changed = a->changed + row * SAMPI_RULES;
     h.changed_id = sampi_gpu_ids(a, row);
     return h;
@@ -457,7 +460,7 @@ SAMPI_INLINE uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b
 /* Sets n buckets of the row's histogram to zero. */
 static SAMPI_CALLED void sampi_gpu_clear_buckets(const sampi_gpu_here *h, uint32_t n, bool counting)
 {
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    uint64_t *mass = h->mass, *count = h->count;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
     {
@@ -480,7 +483,7 @@ SAMPI_INLINE uint32_t sampi_gpu_fine_shift(uint64_t span)
 static SAMPI_CALLED uint32_t sampi_gpu_end_bucket(const sampi_gpu_here *h, uint32_t n, bool counting, uint64_t *mass,
                                                   uint64_t *count, uint64_t *before)
 {
-    const uint64_t *masses = h->a->mass + h->row * SAMPI_BUCKETS, *counts = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t *masses = h->mass, *counts = h->count;
     /* the prefix with a mass m ends where the running sum exceeds m - 1 */
     const uint64_t all_mass = *mass, all_count = *count;
     uint64_t mass_left = all_mass - 1, count_left = all_count - 1;
@@ -521,7 +524,7 @@ static SAMPI_CALLED void sampi_gpu_take_few(const sampi_gpu_here *h, uint32_t n,
 static SAMPI_CALLED uint32_t sampi_gpu_count_codes(const sampi_gpu_here *h, uint32_t n, uint64_t lo, uint64_t hi)
 {
     const uint64_t *code = h->code, *w = h->wide, span = hi - lo;
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    uint64_t *mass = h->mass, *count = h->count;
     const uint32_t shift = sampi_gpu_fine_shift(span);
     sampi_gpu_clear_buckets(h, SAMPI_FINE, true);
     SAMPI_SIMD()
@@ -555,7 +558,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t
         const uint32_t shift = sampi_gpu_count_codes(h, n, lo, hi);
         const uint32_t bucket = sampi_gpu_end_bucket(h, SAMPI_FINE, true, &mass, &count, &before);
         const uint64_t span = ((uint64_t)1 << shift) - 1;
-        n_in = h->a->count[h->row * SAMPI_BUCKETS + bucket];
+        n_in = h->count[bucket];
         lo += (uint64_t)bucket << shift;
         if (hi - lo > span) hi = lo + span;
         sampi_gpu_meet(h->st); /* all lanes have read the bucket */

@@ -54,7 +54,7 @@ static int sampi_gpu_ask_histogram(const sampi_gpu_here *h, int32_t stage)
 static int sampi_gpu_require_shares(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t *mass = h->mass, *count = h->count;
     const bool made = st->search.stage == SAMPI_SEARCH_SHARES;
     const int known = sampi_gpu_require_max(h);
     if (known != 1 || st->shares_known) return known;
@@ -180,7 +180,7 @@ static int sampi_gpu_ask_bucket(const sampi_gpu_here *h)
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t *mass = h->mass, *count = h->count;
     /* fewer tokens remain than are wanted: the prefix has no end (a bucket that is divided has it) */
     if (search->shift == SAMPI_EVEN &&
         ((!h->st->shares_known && sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass) ||

@@ -146,39 +146,21 @@ SAMPI_INLINE void sampi_gpu_use(uint32_t x)
     (void)x;
 }
 
-/* Returns the larger number, or NaN if one of them is. */
-SAMPI_INLINE float sampi_gpu_larger(float x, float y)
-{
-    float z = x > y || x != x ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.NaN.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-
-/* Return the smaller and the larger of two numbers, neither of them NaN, each in one instruction. */
-SAMPI_INLINE float sampi_gpu_minf(float x, float y)
-{
-    float z = x < y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-SAMPI_INLINE float sampi_gpu_maxf(float x, float y)
-{
-    float z = x > y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f32 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-SAMPI_INLINE double sampi_gpu_min(double x, double y)
-{
-    double z = x < y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("min.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-SAMPI_INLINE double sampi_gpu_max(double x, double y)
-{
-    double z = x > y ? x : y;
-    if (SAMPI_ON_NVIDIA) SAMPI_PURE("max.f64 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
+/* Functions of two numbers that return one of them, in one instruction: the larger number, or NaN if one of them is; the
+   smaller and the larger of two that are not NaN. */
+#define SAMPI_PICK(name, type, first, instruction) \
+    SAMPI_INLINE type name(type x, type y) \
+    { \
+        type z = (first) ? x : y; \
+        if (SAMPI_ON_NVIDIA) SAMPI_PURE(instruction " %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y)); \
+        return z; \
+    }
+SAMPI_PICK(sampi_gpu_larger, float, x > y || x != x, "max.NaN.f32")
+SAMPI_PICK(sampi_gpu_minf, float, x < y, "min.f32")
+SAMPI_PICK(sampi_gpu_maxf, float, x > y, "max.f32")
+SAMPI_PICK(sampi_gpu_min, double, x < y, "min.f64")
+SAMPI_PICK(sampi_gpu_max, double, x > y, "max.f64")
+#undef SAMPI_PICK
 
 /* Returns x, which was made of an integer's bits, as sampi_gpu_larger takes it: gcc may have it in a register for
    integers. */

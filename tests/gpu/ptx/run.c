@@ -681,20 +681,12 @@ static void atomic(warp *w, frame *f, instruction *in, u32 mask)
     if (in->acquires) fence_of[w->team->number] = ++events;
 }
 
-/* A shuffle, or a vote. */
 static void shuffle(warp *w, frame *f, instruction *in)
 {
-    const bool votes = in->op == OP_vote;
-    const u64 *a = value_of(f, in->src[0]), *b = value_of(f, in->src[1]), *c = votes ? b : value_of(f, in->src[2]);
+    const u64 *a = value_of(f, in->src[0]), *b = value_of(f, in->src[1]), *c = value_of(f, in->src[2]);
     lanes out;
-    u32 bits = 0;
-    for (int i = 0; i < LANES; i++) bits |= (u32)(a[i] & 1 & f->mask >> i) << i;
     for (int i = 0; i < LANES; i++) {
         if (!(f->mask >> i & 1)) continue;
-        if (votes) {
-            out[i] = bits;
-            continue;
-        }
         u32 from = in->op == OP_shfl_idx ? (u32)b[i] & 31 : (u32)i ^ ((u32)b[i] & 31);
         if ((u32)c[i] != 31) wrong(w, in, i, "a shuffle in segments");
         if (!(f->mask >> from & 1)) wrong(w, in, i, "a shuffle from lane %u, which isn't there", from);
@@ -702,6 +694,15 @@ static void shuffle(warp *w, frame *f, instruction *in)
     }
     for (int i = 0; i < LANES; i++)
         if (f->mask >> i & 1) f->reg[in->dst[0]][i] = out[i];
+}
+
+static void vote(frame *f, const instruction *in)
+{
+    const u64 *a = value_of(f, in->src[0]);
+    u32 bits = 0;
+    for (int i = 0; i < LANES; i++) bits |= (u32)(a[i] & 1 & f->mask >> i) << i;
+    for (int i = 0; i < LANES; i++)
+        if (f->mask >> i & 1) f->reg[in->dst[0]][i] = bits;
 }
 
 static void simple(warp *w, frame *f, instruction *in, u32 mask)
@@ -799,7 +800,10 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
         case OP_vote:
             if (!gather(w, f, in, mask)) return;
             w->atomic_epoch = ++epochs; /* an atomic has its result */
-            shuffle(w, f, in);
+            if (in->op == OP_vote)
+                vote(f, in);
+            else
+                shuffle(w, f, in);
             break;
         case OP_atom_add:
         case OP_atom_exch:

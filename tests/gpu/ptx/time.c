@@ -53,7 +53,8 @@ static u64 fence_end[SMS];    /* cycle at which the last fence of the multiproce
 static bool *code_there[SMS]; /* [lines of the program] whether the multiprocessor has the line */
 static u32 *code_kept[SMS];   /* [CODE] these lines; the oldest one is replaced next */
 static u32 code_next[SMS], launches;
-static u32 memory_used[WINDOWS], atomics_used[WINDOWS], host_used[WINDOWS], port_used[SMS][WINDOWS]; /* sectors read in each window */
+/* sectors read, or changed by atomics, in each window */
+static u32 memory_used[WINDOWS], atomics_used[WINDOWS], host_used[WINDOWS], port_used[SMS][WINDOWS];
 static u32 n_replaced; /* sectors that have come into the second cache so far */
 static u64 n_instructions, sectors[3];
 static u32 shared_bytes;
@@ -166,6 +167,16 @@ static u32 most_in_a_bank(u32 mask, const u64 *address)
     return most;
 }
 
+/* Whether a sector is none of the n that were seen; it is seen then. */
+static bool is_new(u64 *seen, u32 *n, u64 sector)
+{
+    u32 k = 0;
+    while (k < *n && seen[*n - 1 - k] != sector) k++;
+    if (k < *n) return false;
+    seen[(*n)++] = sector;
+    return true;
+}
+
 /* Returns the cycles until an atomic of these lanes is done. */
 static u32 atomic_latency(const warp *w, const instruction *in, u32 mask, u64 cycle, const u64 *address)
 {
@@ -173,11 +184,7 @@ static u32 atomic_latency(const warp *w, const instruction *in, u32 mask, u64 cy
     u64 seen[LANES], done = cycle;
     u32 n = 0;
     for (int i = 0; i < LANES; i++) {
-        u32 k = 0;
-        if (!(mask >> i & 1)) continue;
-        while (k < n && seen[k] != address[i] / SECTOR) k++;
-        if (k < n) continue;
-        seen[n++] = address[i] / SECTOR;
+        if (!(mask >> i & 1) || !is_new(seen, &n, address[i] / SECTOR)) continue;
         done = on_its_way(port_used[w->team->sm], PORT_SECTORS, done);
         done = on_its_way(atomics_used, ATOMICS, done);
     }
@@ -191,12 +198,7 @@ static u32 memory_latency(const warp *w, const instruction *in, u32 mask, u64 cy
     u32 n = 0, most = 0;
     if (in->space != GENERIC || is_shared(w, address[__builtin_ctz(mask)])) return NEAR;
     for (int i = 0; i < LANES; i++) {
-        if (!(mask >> i & 1)) continue;
-        u64 sector = address[i] / SECTOR;
-        u32 k = 0;
-        while (k < n && seen[n - 1 - k] != sector) k++;
-        if (k < n) continue;
-        seen[n++] = sector;
+        if (!(mask >> i & 1) || !is_new(seen, &n, address[i] / SECTOR)) continue;
         u32 far_ = distance(w->team->sm, address[i], cycle, in->op == OP_ld);
         if (far_ > most) most = far_;
     }
